@@ -1,0 +1,77 @@
+"""`Task` and `Sampler`: what a user may plug in. Nothing needs to be inherited; having the members is enough."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from rgsupport.types import Completion, Problem, Request, SamplingParams
+
+
+@runtime_checkable
+class Task(Protocol):
+    """A named source of problems together with their verifier."""
+
+    @property
+    def name(self) -> str:
+        """The name used with `--tasks` and in every table."""
+        ...
+
+    def problems(self, *, count: int, seed: int) -> Sequence[Problem]:
+        """Return `count` distinct problems; the same seed gives the same list, and a smaller count a prefix of it.
+
+        It is called in a child process with a fixed hash seed. Fewer are returned only if the task has no more.
+        """
+        ...
+
+    def score(self, problem: Problem, answer: str) -> float:
+        """Return the verifier's score of an answer: 1 is correct, anything lower is not.
+
+        It is called with a model's text in a worker process that is killed when it takes too long. It may raise: that
+        answer then has the status `error`.
+        """
+        ...
+
+
+@runtime_checkable
+class Normalises(Protocol):
+    """A task that brings an answer into the form its verifier reads, before the lenient verdict."""
+
+    def normalise(self, answer: str) -> str:
+        """Return the answer in the verifier's form, or unchanged when it cannot be read."""
+        ...
+
+
+@runtime_checkable
+class Described(Protocol):
+    """A task that tells where it comes from; tasks without it are listed with their file only."""
+
+    @property
+    def dataset(self) -> str:
+        """Name of the Reasoning Gym dataset."""
+        ...
+
+    @property
+    def category(self) -> str:
+        """Group under which tables pool the task."""
+        ...
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        """Every parameter with its resolved value."""
+        ...
+
+    @property
+    def paper_class(self) -> str | None:
+        """Class the paper gives the task: preservation, expansion or shrinkage; None if it is not in the paper."""
+        ...
+
+
+class Sampler(Protocol):
+    """An engine that holds one model."""
+
+    def sample(self, requests: Iterable[Request], params: SamplingParams) -> Iterator[Completion]:
+        """Yield each request's completion when it ends, in the order they end.
+
+        Requests are drawn lazily, a bounded number ahead. The completion of a request depends on its prompt, seed and
+        parameters; what else is in flight may matter only through floating-point ties.
+        """
+        ...
