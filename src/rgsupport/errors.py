@@ -35,6 +35,19 @@ class EngineError(RgsupportError):
     """A model could not be loaded, or its engine died."""
 
 
+class GenerationError(RgsupportError):
+    """The process that makes the problems died."""
+
+
+def one_line(error: BaseException) -> str:
+    """Return what an exception says as one line, or its name if it says nothing.
+
+    >>> one_line(ValueError("no  such colour")), one_line(KeyError())
+    ('no such colour', 'KeyError')
+    """
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def nearest(name: str, known: Iterable[str], *, limit: int = 3) -> str:
     """Return a hint naming the known names most like `name`, empty when none is near.
 
