@@ -1,0 +1,124 @@
+"""Analysis -> the tables behind the classes: support counts, both verdicts, and what became of the samples."""
+
+from collections import Counter
+
+from rgsupport.report.layout import (
+    DASH,
+    LABELS,
+    Cell,
+    Column,
+    Group,
+    Table,
+    base_and_rlvr,
+    fixed,
+    pair,
+    plain,
+    tokens,
+    whole,
+)
+from rgsupport.report.view import View
+from rgsupport.types import ROLES, VERDICT_KINDS, ModelRole, VerdictKind
+
+COUNTS = ("P", "E", "S", "O")
+METRICS = ("SRR", "NDR", "SDS", "NSCR")
+
+
+def support_table(seen: View) -> Table:
+    """Return P, E, S, O and their metrics per task, then pooled per category and over all tasks."""
+    n_tasks = len(seen.tasks)
+    sizes = Counter(seen.task_values[task]["category"] for task in seen.tasks)
+    # A category of one task repeats its task, and one of all tasks repeats the last line.
+    pooled = [
+        ("category", name, f"{name} ({size} tasks)") for name, size in sizes.items() if name and 1 < size < n_tasks
+    ]
+    if n_tasks > 1:
+        pooled.append(("all", "all", f"all ({n_tasks} tasks)"))
+    per_task = tuple(_support_line(seen, scope="task", name=task, label=task) for task in seen.tasks)
+    per_pool = tuple(_support_line(seen, scope=scope, name=name, label=label) for scope, name, label in pooled)
+    return Table(
+        name="support",
+        title="Support",
+        caption="Problems solved by both models (P), by RLVR alone (E), by Base alone (S), by neither (O), with k "
+        "samples each. Realised: k is the number of samples. Expected: k is smaller, mean over all choices of k. "
+        "SRR = P/(P+S), NDR = E/(P+E), SDS their harmonic mean, NSCR = (E-S)/(P+E+S). "
+        "Pooled lines add the counts, at the largest k that all their problems cover. Dash: 0/0, or no such k.",
+        groups=(
+            Group((Column("task", "left"), Column("k"), Column("counts", "left"))),
+            Group(tuple(Column(name) for name in COUNTS)),
+            Group(tuple(Column(name) for name in METRICS)),
+        ),
+        sections=(per_task, per_pool) if per_pool else (per_task,),
+    )
+
+
+def _support_line(seen: View, *, scope: str, name: str, label: str) -> tuple[Cell, ...]:
+    line = seen.support.get((scope, name), {})
+    kind = line.get("kind", DASH)
+    counts = [fixed(line.get(count), digits=0 if kind == "realised" else 1) for count in COUNTS]
+    metrics = [fixed(line.get(metric)) for metric in METRICS]
+    return tuple(Cell(text) for text in (plain(label), whole(line.get("k")), kind, *counts, *metrics))
+
+
+def verdict_table(seen: View) -> Table:
+    """Return the lenient verdict beside the strict one, and pass@1 among the answers given."""
+    return Table(
+        name="verdicts",
+        title="Lenient and strict verdicts",
+        caption="Lenient finds the answer as the paper does; strict is Reasoning Gym's own extraction and scorer. "
+        "If answered: correct among the answers found. K as in the classes. Dash: no answer, or no K.",
+        groups=(
+            Group((Column("task", "left"),)),
+            base_and_rlvr("lenient", "pass@1"),
+            base_and_rlvr("lenient", "if answered"),
+            base_and_rlvr("lenient", "pass@K"),
+            base_and_rlvr("strict", "pass@1"),
+            base_and_rlvr("strict", "pass@K"),
+        ),
+        sections=(tuple(_verdict_line(seen, task) for task in seen.tasks),),
+    )
+
+
+def _verdict_line(seen: View, task: str) -> tuple[Cell, ...]:
+    lenient, strict = VERDICT_KINDS
+    return (
+        Cell(plain(task)),
+        *_shares(seen, task, verdict=lenient, column="pass_at_1"),
+        *_shares(seen, task, verdict=lenient, column="pass_at_1_answered"),
+        *_at_largest(seen, task, verdict=lenient),
+        *_shares(seen, task, verdict=strict, column="pass_at_1"),
+        *_at_largest(seen, task, verdict=strict),
+    )
+
+
+def _shares(seen: View, task: str, *, verdict: VerdictKind, column: str) -> tuple[Cell, Cell]:
+    base, rlvr = (seen.shares.get((task, model, verdict), {}).get(column) for model in ROLES)
+    return pair(fixed(base), fixed(rlvr))
+
+
+def _at_largest(seen: View, task: str, *, verdict: VerdictKind) -> tuple[Cell, Cell]:
+    k = seen.largest_budget(task)
+    base, rlvr = (seen.pass_at(task, model=model, verdict=verdict, k=k).get("pass_at_k") for model in ROLES)
+    return pair(fixed(base), fixed(rlvr))
+
+
+def outcome_table(seen: View) -> Table:
+    """Return how many samples there are, the shares that ended without a verified answer, and their mean length."""
+    labels = ("samples", "no answer", "truncated", "timeout", "error", "tokens")
+    return Table(
+        name="outcomes",
+        title="What became of the samples",
+        caption=f"Shares of all samples ({seen.verdict} verdict); none is left out of pass@k. Truncated: cut by the "
+        "token limit before an answer. Timeout, error: of the verifier. Tokens: mean new tokens. Dash: no samples.",
+        groups=(
+            Group((Column("task", "left"), Column("model", "left"))),
+            *(Group((Column(label),)) for label in labels),
+        ),
+        sections=(tuple(_outcome_line(seen, task, model=model) for task in seen.tasks for model in ROLES),),
+    )
+
+
+def _outcome_line(seen: View, task: str, *, model: ModelRole) -> tuple[Cell, ...]:
+    line = seen.shares.get((task, model, seen.verdict), {})
+    shares = [fixed(line.get(column)) for column in ("no_answer", "truncated", "timeout", "error")]
+    texts = (plain(task), LABELS[model], whole(line.get("n_samples")), *shares, tokens(line.get("mean_tokens")))
+    return tuple(Cell(text) for text in texts)

@@ -1,0 +1,73 @@
+"""An analysis as the tables look at it: tasks in printing order, and every value by its key."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from rgsupport.support import Analysis
+from rgsupport.types import ModelRole, SupportClass, VerdictKind
+
+Values = dict[str, Any]
+"""One line of a frame: column -> value."""
+
+NO_CLASS = "no class"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Values of an analysis under one headline verdict."""
+
+    verdict: VerdictKind
+    tasks: tuple[str, ...]
+    """By nominal class (preservation, expansion, shrinkage, none), then as in the analysis."""
+    budgets: tuple[int, ...]
+    """Every k of the analysis, ascending."""
+    task_values: dict[str, Values]
+    classes: dict[str, Values]
+    """Under the headline verdict; a task without a class is left out."""
+    passes: dict[tuple[str, ModelRole, VerdictKind, int], Values]
+    shares: dict[tuple[str, ModelRole, VerdictKind], Values]
+    support: dict[tuple[str, str], Values]
+    """(scope, name) -> values at the largest k with defined counts, under the headline verdict."""
+
+    def class_of(self, task: str) -> str:
+        """Return the nominal class, or "no class"."""
+        return self.classes[task]["class"] if task in self.classes else NO_CLASS
+
+    def largest_budget(self, task: str) -> int | None:
+        """Return K, the budget of the nominal class."""
+        return self.classes[task]["K"] if task in self.classes else None
+
+    def pass_at(self, task: str, *, model: ModelRole, verdict: VerdictKind, k: int | None) -> Values:
+        """Return pass_at_k, low and high; an empty dictionary where nothing was sampled."""
+        return {} if k is None else self.passes.get((task, model, verdict, k), {})
+
+
+def view(analysis: Analysis, verdict: VerdictKind) -> View:
+    """Return the values of an analysis by key, tasks in printing order."""
+    classes = _by_key(analysis.classes.filter(verdict=verdict), "task")
+    rank = {name.value: place for place, name in enumerate(SupportClass)}
+    tasks = sorted(
+        analysis.tasks["task"].to_list(),
+        key=lambda task: rank[classes[task]["class"]] if task in classes else len(rank),
+    )
+    defined = analysis.support.filter(pl.col("P").is_not_null(), verdict=verdict).sort("k")
+    return View(
+        verdict=verdict,
+        tasks=tuple(tasks),
+        budgets=tuple(analysis.pass_at_k["k"].unique().sort().to_list()),
+        task_values=_by_key(analysis.tasks, "task"),
+        classes=classes,
+        passes=_by_key(analysis.pass_at_k, "task", "model", "verdict", "k"),
+        shares=_by_key(analysis.shares, "task", "model", "verdict"),
+        support=_by_key(defined, "scope", "name"),
+    )
+
+
+def _by_key(frame: pl.DataFrame, *key: str) -> dict[Any, Values]:
+    """Return the lines of a frame by the values of its key; of a repeated key, the last line."""
+    return {
+        line[key[0]] if len(key) == 1 else tuple(line[name] for name in key): line
+        for line in frame.iter_rows(named=True)
+    }
