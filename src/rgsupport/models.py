@@ -1,0 +1,128 @@
+"""Which model a name means, and which weights exactly: a folder, a hub name with `@revision`, or the miniature pair."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from rgsupport.errors import EngineError, UsageError
+from rgsupport.types import ROLES, ModelRole
+
+MINIATURE: dict[ModelRole, str] = {role: f"mini-{role}" for role in ROLES}
+_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+# What decides a model's output; training leftovers (optimizer states, logs) do not.
+_MODEL_FILES = ("*.json", "*.jinja", "*.model", "*.txt", "*.safetensors", "*.bin")
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model as it was named and as it was found.
+
+    Attributes:
+        name: What the user wrote, without the revision.
+        location: Folder or hub name to load from.
+        revision: Hub revision; None for a folder, and for a hub name that was given without one.
+    """
+
+    name: str
+    location: str
+    revision: str | None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the model lies in a folder."""
+        return Path(self.location).is_dir()
+
+    @property
+    def slug(self) -> str:
+        """A name for folders: unlike for models that are unlike."""
+        readable = re.sub(r"[^\w.-]+", "-", "@".join(filter(None, (self.name, self.revision)))).strip("-.")
+        if self.name in MINIATURE.values() or not self.is_local:
+            return readable
+        return f"{readable[-60:]}-{hashlib.sha256(self.location.encode()).hexdigest()[:6]}"
+
+
+def find(name: str) -> Model:
+    """Return the model that a name means.
+
+    Args:
+        name: `mini-base` or `mini-rlvr`, a folder, or a hub name; the last may carry `@revision`.
+
+    Raises:
+        UsageError: The folder is missing or holds no model, or the name cannot be a hub's.
+    """
+    if name in MINIATURE.values():
+        return Model(name=name, location=str(files("rgsupport") / "mini" / name.removeprefix("mini-")), revision=None)
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        if not (folder / "config.json").is_file():
+            msg = f"no model in {name}: the folder has no config.json"
+            raise UsageError(msg)
+        return Model(name=name.rstrip("/"), location=str(folder.resolve()), revision=None)
+    hub_name, _, revision = name.partition("@")
+    if folder.exists() or name.startswith((".", "/", "~")) or not _HUB_NAME.fullmatch(hub_name):
+        msg = (
+            f"no model {name!r}: there is no such folder, and a hub name looks like owner/model or owner/model@revision"
+        )
+        raise UsageError(msg)
+    return Model(name=hub_name, location=hub_name, revision=revision or None)
+
+
+def fingerprint(model: Model) -> str:
+    """Return 16 hex digits that change when the model's files change: a hash of them, or of the hub's commit.
+
+    Raises:
+        EngineError: The hub's model cannot be reached and is not cached.
+    """
+    if not model.is_local:
+        return commit(model)[:16]
+    digest = hashlib.sha256()
+    folder = Path(model.location)
+    for path in sorted({path for pattern in _MODEL_FILES for path in folder.glob(pattern)}):
+        digest.update(path.name.encode() + b"\0")
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:16]
+
+
+def commit(model: Model) -> str:
+    """Return the hub's commit hash for a hub model, asking the hub and then the local cache.
+
+    Raises:
+        EngineError: Neither knows the model or the revision.
+    """
+    from transformers.utils.hub import cached_file, extract_commit_hash  # heavy: imported where a hub model is used
+
+    try:
+        config = cached_file(model.location, "config.json", revision=model.revision)
+    except OSError as error:
+        reason = str(error).strip().splitlines()[0]
+        msg = f"cannot get the model {model.name!r}: {reason}; name a local folder, or check the name and the network"
+        raise EngineError(msg) from error
+    found = extract_commit_hash(config, None)
+    if found is None:
+        msg = f"cannot tell which commit of {model.name!r} lies in the cache; delete {config} and try again"
+        raise EngineError(msg)
+    return found
+
+
+def context_length(config: object) -> int | None:
+    """Return how many tokens a model's positions allow, None where its configuration does not say.
+
+    Args:
+        config: A transformers configuration.
+    """
+    for name in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"):
+        value = getattr(config, name, None)
+        if isinstance(value, int) and value > 0:
+            return value
+    return None
+
+
+def describe_default() -> str:
+    """Return the line that says why the miniature pair is used."""
+    return (
+        "no model named: using the miniature pair that ships with rgsupport "
+        "(two real language models of 1M parameters); --base and --rlvr name others"
+    )
