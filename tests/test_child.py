@@ -29,7 +29,10 @@ def module(tmp_path):
     def start(body, **job):
         (tmp_path / "a_child_of_ours.py").write_text(SERVE.format(body=textwrap.indent(body, "    ").strip()))
         return child.run(
-            "a_child_of_ours", job, log=tmp_path / "child.log", environment={"PYTHONPATH": str(tmp_path), "SECRET_X": "1"}
+            "a_child_of_ours",
+            job,
+            log=tmp_path / "child.log",
+            environment={"PYTHONPATH": str(tmp_path), "SECRET_X": "1"},
         )
 
     return start
@@ -92,7 +95,8 @@ def test_a_child_dies_with_its_parent(tmp_path):
     parent = textwrap.dedent(f"""
         from pathlib import Path
         from rgsupport import child
-        for message in child.run("sleeper", {{}}, log=Path("child.log"), environment={{"PYTHONPATH": {str(tmp_path)!r}}}):
+        path = {{"PYTHONPATH": {str(tmp_path)!r}}}
+        for message in child.run("sleeper", {{}}, log=Path("child.log"), environment=path):
             print(message["pid"], flush=True)
     """)
     process = subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, cwd=tmp_path)

@@ -1,7 +1,7 @@
 import pytest
 
 from rgsupport.errors import EngineError, UsageError
-from rgsupport.models import Model, context_length, find, fingerprint
+from rgsupport.models import Model, find, fingerprint
 
 
 @pytest.fixture
@@ -74,15 +74,3 @@ def test_a_hub_model_that_cannot_be_reached_is_an_error_of_one_line(monkeypatch,
     with pytest.raises(EngineError, match="cannot get the model 'owner/no-such-model'") as error:
         fingerprint(find("owner/no-such-model"))
     assert "\n" not in str(error.value)
-
-
-class Positions:
-    def __init__(self, **values):
-        self.__dict__.update(values)
-
-
-def test_the_context_length_is_what_the_configuration_says_or_unknown():
-    assert context_length(Positions(max_position_embeddings=512)) == 512
-    assert context_length(Positions(n_positions=1024)) == 1024
-    assert context_length(Positions(max_position_embeddings=None)) is None
-    assert context_length(Positions()) is None

@@ -10,7 +10,9 @@ NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('System rol
 
 
 def tokenizer(chat_template=None, *, adds_bos=False):
-    words = {word: index for index, word in enumerate(["<s>", "<unk>", "[", "]", "system", "user", "assistant", "why", "?"])}
+    words = {
+        word: index for index, word in enumerate(["<s>", "<unk>", "[", "]", "system", "user", "assistant", "why", "?"])
+    }
     raw = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
     raw.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()])
     if adds_bos:

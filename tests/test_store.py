@@ -14,7 +14,10 @@ from rgsupport.types import BASE, SamplingParams
 
 RECORD = Record(
     seed=45,
-    tasks={"dice": TaskRecord({}, {"num_dice": 4}, "logic", "preservation", "built in"), "own": TaskRecord({}, {}, "", None, "x")},
+    tasks={
+        "dice": TaskRecord({}, {"num_dice": 4}, "logic", "preservation", "built in"),
+        "own": TaskRecord({}, {}, "", None, "x"),
+    },
     plan=Plan(("own", "dice"), problems=2, ks=(1, 2), samples=2),
     sampling=SamplingParams(),
     prompt="default",
@@ -78,7 +81,8 @@ def test_a_folder_with_other_files_is_never_taken_for_a_new_run(tmp_path):
 def test_two_commands_cannot_write_to_one_run(tmp_path):
     run = Run(tmp_path / "run")
     with run.locked():
-        script = f"from pathlib import Path; from rgsupport.store import Run\nwith Run(Path({str(run.path)!r})).locked(): pass"
+        take = f"with Run(Path({str(run.path)!r})).locked(): pass"
+        script = f"from pathlib import Path; from rgsupport.store import Run\n{take}"
         second = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
         assert "another command is at work" in second.stderr
     with run.locked():

@@ -35,10 +35,6 @@ class EngineError(RgsupportError):
     """A model could not be loaded, or its engine died."""
 
 
-class GenerationError(RgsupportError):
-    """The process that makes the problems died."""
-
-
 def one_line(error: BaseException) -> str:
     """Return what an exception says as one line, or its name if it says nothing.
 

@@ -107,19 +107,6 @@ def commit(model: Model) -> str:
     return found
 
 
-def context_length(config: object) -> int | None:
-    """Return how many tokens a model's positions allow, None where its configuration does not say.
-
-    Args:
-        config: A transformers configuration.
-    """
-    for name in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"):
-        value = getattr(config, name, None)
-        if isinstance(value, int) and value > 0:
-            return value
-    return None
-
-
 def describe_default() -> str:
     """Return the line that says why the miniature pair is used."""
     return (

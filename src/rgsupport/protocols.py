@@ -65,6 +65,28 @@ class Described(Protocol):
         ...
 
 
+@runtime_checkable
+class Configurable(Protocol):
+    """A task whose parameters a user can change."""
+
+    def with_params(self, overrides: Mapping[str, object]) -> Task:
+        """Return the task with some parameters changed, under the same name.
+
+        Raises:
+            UsageError: There is no such parameter, or its value is refused.
+        """
+        ...
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """A task whose verifier needs something large or slow to load."""
+
+    def prepare(self) -> None:
+        """Load it. Called once in every worker process, before the time limit of an answer runs."""
+        ...
+
+
 class Sampler(Protocol):
     """An engine that holds one model."""
 

@@ -163,7 +163,9 @@ SHARES = Table(
         "mean_tokens": pl.Float64,
     },
     key=("task", "model", "verdict"),
-    nullable=frozenset({"pass_at_1", "pass_at_1_answered", "no_answer", "truncated", "timeout", "error", "mean_tokens"}),
+    nullable=frozenset(
+        {"pass_at_1", "pass_at_1_answered", "no_answer", "truncated", "timeout", "error", "mean_tokens"}
+    ),
 )
 
 CLASSES = Table(

@@ -2,10 +2,10 @@
 
 import json
 import math
-import os.path
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ KEYS = ("tasks", "k", "params", *_PLAIN_KEYS, *_SAMPLING_KEYS, *_ENGINE_KEYS)
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "problems": int, "samples": int, "seed": int, "prompt": str, "base": str, "rlvr": str, "out": str,
     "temperature": (int, float), "top_p": (int, float), "max_tokens": int,
-    "device": str, "dtype": str, "batch_size": int, "params": dict,
+    "device": str, "dtype": str, "batch_size": int, "params": dict, "tasks": (str, list), "k": (str, list),
 }  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def resolve(*layers: Mapping[str, Any]) -> Settings:
         msg = f"only one model is named: --{other} is missing (name both, or none for the miniature pair)"
         raise UsageError(msg)
     ks = _budgets(given.get("k", (1, 2, 4, 8, 16)))
-    plain = {key: given[key] for key in _PLAIN_KEYS if key in given}
+    plain: dict[str, Any] = {"samples": ks[-1], **{key: given[key] for key in _PLAIN_KEYS if key in given}}
     if "out" in plain:
         plain["out"] = Path(plain["out"]).expanduser()
     settings = Settings(
@@ -115,7 +115,7 @@ def resolve(*layers: Mapping[str, Any]) -> Settings:
         ks=ks,
         sampling=SamplingParams(**{key: given[key] for key in _SAMPLING_KEYS if key in given}),
         engine=Engine(**{key: given[key] for key in _ENGINE_KEYS if key in given}),
-        **{"samples": max(ks), **plain},
+        **plain,
     )
     _check(settings)
     return settings
@@ -150,11 +150,8 @@ def _check(settings: Settings) -> None:
         raise UsageError(msg)
 
 
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    names = given.split(",") if isinstance(given, str) else given
-    if not all(isinstance(name, str) for name in names):
-        msg = f"tasks must be names, got {given!r}"
-        raise UsageError(msg)
+def _names(given: str | Sequence[object]) -> tuple[str, ...]:
+    names = given.split(",") if isinstance(given, str) else [str(name) for name in given]
     found = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
     if not found:
         msg = (
@@ -219,7 +216,7 @@ def differences(asked: Mapping[str, object], stored: Mapping[str, object]) -> st
         if was == now:
             continue
         if isinstance(was, str) and isinstance(now, str) and len(was) + len(now) > 120:
-            same = len(os.path.commonprefix([was, now]))
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(was, now, strict=False)))
             was, now = f"…{was[same : same + 40]}…", f"…{now[same : same + 40]}…"
         parts.append(f"{key} is {was} in the run, {now} was asked")
     return "; ".join(sorted(parts))

@@ -42,7 +42,7 @@ class FinishReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
-    """How a completion is drawn; everything else is neutral (no top-k, no penalties). Defaults are the paper's (4.1)."""
+    """How a completion is drawn; everything else is neutral (no top-k, no penalties). Defaults: the paper's, 4.1."""
 
     temperature: float = 0.6
     """Logits are divided by it; 0 takes the most probable token."""

@@ -1,0 +1,266 @@
+"""The command line: parse, call one pipeline function, print. Heavy imports wait until a command needs them."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rgsupport.errors import RgsupportError, UsageError
+
+# Typer has a copy of click, or uses the installed one, depending on its version; this is the error of the right one.
+_PARSING_ERROR: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+
+app = typer.Typer(
+    help="Did RLVR training preserve, expand or shrink what a language model can solve?",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+tasks_app = typer.Typer(help="List the tasks, or show one.", invoke_without_command=True, rich_markup_mode=None)
+app.add_typer(tasks_app, name="tasks")
+
+Tasks = Annotated[str | None, typer.Option("--tasks", help="Names, comma-separated; 'paper' for the paper's fifteen.")]
+Ks = Annotated[str | None, typer.Option("--k", help="Sampling budgets, comma-separated and increasing. [1,2,4,8,16]")]
+Base = Annotated[str | None, typer.Option("--base", help="Base model: a folder, or a hub name with @revision.")]
+Rlvr = Annotated[str | None, typer.Option("--rlvr", help="RLVR-trained model, likewise.")]
+Problems = Annotated[int | None, typer.Option("--problems", help="Problems per task. [50]")]
+Samples = Annotated[int | None, typer.Option("--samples", help="Samples per problem and model. [the largest k]")]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the questions and of every sample. [45]")]
+Temperature = Annotated[float | None, typer.Option("--temperature", help="Sampling temperature. [0.6]")]
+TopP = Annotated[float | None, typer.Option("--top-p", help="Nucleus of the sampling distribution. [0.95]")]
+MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="Most new tokens per response. [32768]")]
+Prompt = Annotated[
+    str | None,
+    typer.Option("--prompt", help="System prompt: a name of Reasoning Gym's, 'none', or a text file. [default]"),
+]
+Set = Annotated[list[str] | None, typer.Option("--set", help="TASK.PARAMETER=VALUE; may be repeated.")]
+Device = Annotated[str | None, typer.Option("--device", help="Device of the hf engine, such as cpu or cuda:1.")]
+Dtype = Annotated[str | None, typer.Option("--dtype", help="float32, bfloat16 or float16. [the model's on a GPU]")]
+BatchSize = Annotated[int | None, typer.Option("--batch-size", help="Responses sampled at the same time.")]
+Out = Annotated[Path | None, typer.Option("--out", help="Run directory. [outputs/<base>--<rlvr>]")]
+Config = Annotated[Path | None, typer.Option("--config", help="TOML file of options; the command line wins over it.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
+
+
+@app.command()
+def run(
+    tasks: Tasks = None,
+    k: Ks = None,
+    base: Base = None,
+    rlvr: Rlvr = None,
+    problems: Problems = None,
+    samples: Samples = None,
+    seed: Seed = None,
+    temperature: Temperature = None,
+    top_p: TopP = None,
+    max_tokens: MaxTokens = None,
+    prompt: Prompt = None,
+    set_: Set = None,
+    device: Device = None,
+    dtype: Dtype = None,
+    batch_size: BatchSize = None,
+    out: Out = None,
+    config: Config = None,
+) -> None:
+    """Generate, sample, verify, analyze and report; the same command again resumes."""
+    from rgsupport import pipeline, settings, store
+
+    given = {
+        "tasks": tasks, "k": k, "base": base, "rlvr": rlvr, "problems": problems, "samples": samples, "seed": seed,
+        "temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "prompt": prompt,
+        "device": device, "dtype": dtype, "batch_size": batch_size, "out": None if out is None else str(out),
+    }  # fmt: skip
+    file = {} if config is None else settings.read_file(config)
+    asked = settings.resolve(file, given, _params(file, set_))
+    directory = store.Run(pipeline.run_directory(asked))
+    if base is None and "base" not in file:
+        _announce_miniature()
+    with directory.locked():
+        pipeline.run(directory, asked, _watcher())
+    _print_tables(directory)
+
+
+@app.command()
+def generate(
+    folder: RunFolder, tasks: Tasks = None, problems: Problems = None, seed: Seed = None, set_: Set = None
+) -> None:
+    """Freeze the problems of a run."""
+    from rgsupport import pipeline, settings, store
+
+    directory = store.Run(folder)
+    given = {"tasks": tasks, "problems": problems, "seed": seed}
+    asked = settings.resolve(_stored(directory), given, _params({}, set_))
+    with directory.locked():
+        pipeline.generate(directory, asked, _watcher())
+    typer.echo(f"{asked.problems} problems of each of {', '.join(asked.tasks)} are in {folder / 'problems.parquet'}")
+
+
+@app.command()
+def sample(
+    folder: RunFolder,
+    k: Ks = None,
+    base: Base = None,
+    rlvr: Rlvr = None,
+    samples: Samples = None,
+    temperature: Temperature = None,
+    top_p: TopP = None,
+    max_tokens: MaxTokens = None,
+    prompt: Prompt = None,
+    device: Device = None,
+    dtype: Dtype = None,
+    batch_size: BatchSize = None,
+) -> None:
+    """Sample both models on the problems of a run, as far as samples are missing."""
+    from rgsupport import pipeline, settings, store
+
+    directory = store.Run(folder)
+    directory.record()
+    given = {
+        "k": k, "base": base, "rlvr": rlvr, "samples": samples, "temperature": temperature, "top_p": top_p,
+        "max_tokens": max_tokens, "prompt": prompt, "device": device, "dtype": dtype, "batch_size": batch_size,
+    }  # fmt: skip
+    stored = _stored(directory)
+    if k is not None and samples is None:
+        stored.pop("samples", None)
+    asked = settings.resolve(stored, given)
+    with directory.locked():
+        pipeline.sample(directory, asked, _watcher())
+    typer.echo(f"{asked.samples} samples of each problem and model are in {folder / 'completions'}")
+
+
+@app.command()
+def verify(folder: RunFolder) -> None:
+    """Give every sample of a run its verdicts, as far as they are missing."""
+    from rgsupport import pipeline, store
+
+    directory = store.Run(folder)
+    directory.record()
+    with directory.locked():
+        pipeline.verify(directory, _watcher())
+    typer.echo(f"every sample has its verdicts in {folder / 'verdicts'}")
+
+
+@app.command()
+def analyze(folder: RunFolder, k: Ks = None) -> None:
+    """Compute the result tables of a run and print them."""
+    from rgsupport import pipeline, settings, store
+
+    directory = store.Run(folder)
+    record = directory.record()
+    ks = record.plan.ks if k is None else settings.resolve(_stored(directory), {"k": k}).ks
+    with directory.locked():
+        pipeline.analyze(directory, _watcher(), ks=ks)
+    _print_tables(directory)
+
+
+@app.command()
+def report(folder: RunFolder) -> None:
+    """Write the result tables of a run as Markdown, LaTeX and CSV, and print them."""
+    from rgsupport import pipeline, store
+
+    directory = store.Run(folder)
+    directory.record()
+    with directory.locked():
+        pipeline.report(directory)
+    _print_tables(directory)
+
+
+@tasks_app.callback()
+def tasks(context: typer.Context) -> None:
+    """List the tasks: name, source, category, parameters, the paper's class."""
+    if context.invoked_subcommand is None:
+        from rgsupport.listing import print_tasks
+
+        print_tasks(_console())
+
+
+@tasks_app.command()
+def show(name: Annotated[str, typer.Argument(help="A task.")], set_: Set = None, seed: Seed = None) -> None:
+    """Print an example question of a task, its reference and its parameters."""
+    from rgsupport.listing import print_task
+
+    print_task(_console(), name, params=_params({}, set_)["params"], seed=45 if seed is None else seed)
+
+
+def main() -> None:
+    """Run the command line; exit code 2 for a user's mistake, 1 for a failure, 130 after Ctrl-C."""
+    try:
+        code = app(standalone_mode=False)
+    except _PARSING_ERROR as error:
+        _fail(error.format_message(), 2)
+    except RgsupportError as error:
+        _fail(str(error), error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("stopped; what was finished is kept, the same command goes on", 130)
+    except BrokenPipeError:  # the reader of our output, such as head, has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    else:
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"rgsupport: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - the one line a user's mistake gets
+    sys.exit(code)
+
+
+def _params(file: dict[str, Any], assignments: list[str] | None) -> dict[str, Any]:
+    from rgsupport.settings import parse_params
+
+    params: dict[str, dict[str, object]] = {task: dict(values) for task, values in file.get("params", {}).items()}
+    for task, values in parse_params(assignments or []).items():
+        params.setdefault(task, {}).update(values)
+    return {"params": params}
+
+
+def _stored(directory: Any) -> dict[str, Any]:  # noqa: ANN401 - a store.Run, whose import is heavy
+    """Return what a stage command takes over from the run: everything that is not named anew."""
+    if not directory.exists:
+        return {}
+    from dataclasses import asdict
+
+    record = directory.record()
+    stored: dict[str, Any] = {
+        "tasks": list(record.plan.tasks),
+        "problems": record.plan.problems,
+        "seed": record.seed,
+        "prompt": record.prompt,
+        **(asdict(record.sampling) if record.sampling else {}),
+        **{role: "@".join(filter(None, (model.name, model.revision))) for role, model in record.models.items()},
+    }
+    if record.plan.ks:
+        stored |= {"k": list(record.plan.ks), "samples": record.plan.samples}
+    return stored
+
+
+def _announce_miniature() -> None:
+    from rgsupport.models import describe_default
+
+    typer.echo(describe_default())
+
+
+def _console() -> Any:  # noqa: ANN401 - a rich Console, imported when something is printed
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 100)
+
+
+def _watcher() -> Any:  # noqa: ANN401 - a watch.Terminal
+    from rich.console import Console
+
+    from rgsupport.watch import Terminal
+
+    return Terminal(Console(stderr=True))
+
+
+def _print_tables(directory: Any) -> None:  # noqa: ANN401 - a store.Run
+    from rgsupport import pipeline
+    from rgsupport.report import build_report, print_report
+
+    print_report(build_report(*pipeline.read_analysis(directory)), _console())
+
+
+__all__ = ["UsageError", "app", "main"]

@@ -1,0 +1,16 @@
+"""Score answers in worker processes with hard limits: verifiers run a model's text, several of them through `eval`.
+
+Each worker is a fresh Python (spawned, never forked) in its own session and process group, in an empty directory that
+it may not write, with an environment that holds no secrets, no terminal and no descriptors but its two pipes. Its
+memory, files and processor time are limited, it is killed with its whole group when one answer takes too long, and it
+dies with its parent. While an answer is scored it may not start processes or threads, send signals, open files for
+writing or use the network. What it sends is read as bounded fixed records and never unpickled.
+
+What is not promised: the refusals stop code that a verifier evaluates by accident, not an attacker who knows Python's
+internals, and code that runs in a worker can forge the results of that worker.
+"""
+
+from rgsupport.jail._jail import Jail
+from rgsupport.jail._wire import MAX_ANSWER, Job, Result, Specification
+
+__all__ = ["MAX_ANSWER", "Jail", "Job", "Result", "Specification"]

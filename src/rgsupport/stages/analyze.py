@@ -1,0 +1,100 @@
+"""From verdicts to result tables (`analyze`), and from those to the tables a person reads (`report`)."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import polars as pl
+
+from rgsupport import schemas, support
+from rgsupport.atomic import read_parquet, write_parquet, write_text
+from rgsupport.errors import StoreError, UsageError
+from rgsupport.outcomes import outcomes
+from rgsupport.report import Provenance, write_reports
+from rgsupport.schemas import VERDICTS, Table
+from rgsupport.stages.verify import task_of_problem, verdict_inputs
+from rgsupport.store import Record, Run, planned_problems, task_table
+from rgsupport.support import Analysis
+from rgsupport.types import ROLES, ModelRole
+from rgsupport.watch import Watcher
+
+_TABLES: dict[str, Table] = {
+    "tasks": schemas.TASKS,
+    "outcomes": schemas.OUTCOMES,
+    "pass_at_k": schemas.PASS_AT_K,
+    "support": schemas.SUPPORT,
+    "shares": schemas.SHARES,
+    "classes": schemas.CLASSES,
+}
+
+
+def analyze(run: Run, watcher: Watcher, *, ks: tuple[int, ...]) -> Analysis:
+    """Compute the result tables of the plan at these budgets and store them under `tables/`.
+
+    Raises:
+        UsageError: Nothing was sampled yet.
+    """
+    record = run.record()
+    if not record.models:
+        msg = f"nothing was sampled in {run} yet: `rgsupport sample {run}` does"
+        raise UsageError(msg)
+    problems = planned_problems(run.problems(), record.plan)
+    counted = pl.concat(
+        [outcomes(_verdicts(run, record, role), problems, model=role, samples=record.plan.samples) for role in ROLES]
+    )
+    lacking = problems.height * record.plan.samples * len(ROLES) - int(counted.filter(verdict="lenient")["n"].sum())
+    if lacking:
+        watcher.note(f"{lacking} samples of the plan are missing; `rgsupport run` with the same options goes on")
+    analysis = support.analyze(counted, task_table(record), ks)
+    for name in _TABLES:
+        write_parquet(getattr(analysis, name), run.path / "tables" / f"{name}.parquet", clobber=True)
+    write_text(json.dumps(asdict(_provenance(record)), indent=2) + "\n", run.path / "tables" / "provenance.json")
+    return analysis
+
+
+def read_analysis(run: Run) -> tuple[Analysis, Provenance]:
+    """Return the result tables that `analyze` stored, and what they were made with.
+
+    Raises:
+        UsageError: The run was not analysed yet.
+        StoreError: A table is torn, edited or foreign.
+    """
+    folder = run.path / "tables"
+    path = folder / "provenance.json"
+    if not path.is_file():
+        msg = f"{run} was not analysed yet: `rgsupport analyze {run}` does"
+        raise UsageError(msg)
+    try:
+        provenance = Provenance(**json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        msg = f"cannot read {path}: {error}; `rgsupport analyze {run}` writes it again"
+        raise StoreError(msg) from error
+    frames = {name: read_parquet(folder / f"{name}.parquet", table) for name, table in _TABLES.items()}
+    return Analysis(**frames), provenance
+
+
+def report(run: Run) -> list[Path]:
+    """Write the tables as Markdown, LaTeX and CSV; return their files."""
+    analysis, provenance = read_analysis(run)
+    return write_reports(analysis, provenance, run.path / "tables")
+
+
+def _provenance(record: Record) -> Provenance:
+    assert record.sampling is not None
+    names = {role: "@".join(filter(None, (model.name, model.revision))) for role, model in record.models.items()}
+    return Provenance(
+        **names,
+        **asdict(record.sampling),
+        problems=record.plan.problems,
+        samples=record.plan.samples,
+        seed=record.seed,
+        verdict="lenient",
+    )
+
+
+def _verdicts(run: Run, record: Record, role: ModelRole) -> pl.DataFrame:
+    folder = run.verdicts(role)
+    inputs = verdict_inputs(record, role, task_of_problem(run))
+    frames = [folder.read(shard, inputs) for shard in folder.listing(inputs, pass_over_stale=True)]
+    # Shards overlap where two commands with different budgets raced; a sample is a function of its key, so any will do.
+    return pl.concat([pl.DataFrame(schema=VERDICTS.columns), *frames]).unique(VERDICTS.key, keep="first")

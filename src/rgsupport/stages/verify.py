@@ -1,0 +1,88 @@
+"""Give every completion of a run its verdicts: shard by shard, in jailed workers, identical answers scored once."""
+
+import hashlib
+import os
+from importlib.metadata import version
+from importlib.resources import files
+
+from rgsupport import registry
+from rgsupport.jail import Jail, Specification
+from rgsupport.sampling import completion_inputs
+from rgsupport.shards import Inputs, Shard
+from rgsupport.stages.generate import USER_TASKS
+from rgsupport.store import Record, Run, planned_problems, to_problem
+from rgsupport.types import ROLES, ModelRole
+from rgsupport.verification import ScoreCache
+from rgsupport.verification import verify as verify_frame
+from rgsupport.watch import Bar, Watcher
+
+# The modules that decide a verdict; when one of them changes, stored verdicts are stale and made again.
+_DECIDING_MODULES = ("codec.py", "extract.py", "latex.py", "reasoning_gym.py", "verification.py")
+
+
+def verify(run: Run, watcher: Watcher) -> None:
+    """Verify every completion that has no verdict yet.
+
+    Raises:
+        StoreError: A shard of completions is torn, edited or foreign.
+    """
+    record = run.record()
+    owed: dict[ModelRole, list[Shard]] = {role: _owed(run, record, role) for role in ROLES if role in record.models}
+    total = sum(shard.high - shard.low for shards in owed.values() for shard in shards)
+    if total:
+        with watcher.stage("verifying", total=total, unit="responses") as bar:
+            _verify(run, record, owed, bar)
+
+
+def verdict_inputs(record: Record, role: ModelRole, task_of: dict[str, str]) -> Inputs:
+    """Return what a shard of verdicts is a function of: its completions, and everything that decides a verdict.
+
+    Args:
+        record: The run's record.
+        role: Which model.
+        task_of: Task of each problem of the run.
+    """
+    completions = completion_inputs(record, role)
+    package = files("rgsupport")
+    common = hashlib.sha256(version("reasoning-gym").encode())
+    for name in _DECIDING_MODULES:
+        common.update((package / name).read_bytes())
+    verifiers = {
+        name: f"{common.hexdigest()}\0{registry.task_digest(name, user_folder=USER_TASKS)}\0{task.params}"
+        for name, task in record.tasks.items()
+    }
+    return lambda problem_id: f"{completions(problem_id)}\0{verifiers[task_of[problem_id]]}"
+
+
+def task_of_problem(run: Run) -> dict[str, str]:
+    """Return the task of each problem of a run."""
+    return dict(run.problems().select("problem_id", "task").iter_rows())
+
+
+def _owed(run: Run, record: Record, role: ModelRole) -> list[Shard]:
+    inputs = verdict_inputs(record, role, task_of_problem(run))
+    done = set(run.verdicts(role).listing(inputs, pass_over_stale=True))
+    planned = set(planned_problems(run.problems(), record.plan)["problem_id"])
+    made = run.completions(role).listing(completion_inputs(record, role))
+    return [shard for shard in made if shard not in done and shard.problem_id in planned]
+
+
+def _verify(run: Run, record: Record, owed: dict[ModelRole, list[Shard]], bar: Bar) -> None:
+    problems = {row["problem_id"]: to_problem(row) for row in run.problems().iter_rows(named=True)}
+    task_of = {identity: problem.task for identity, problem in problems.items()}
+    names = sorted({task_of[shard.problem_id] for shards in owed.values() for shard in shards})
+    params = {name: record.tasks[name].overrides for name in names if record.tasks[name].overrides}
+    specification = Specification(tuple(names), params=params, user_folder=USER_TASKS.absolute())
+    made_from = {role: completion_inputs(record, role) for role in owed}
+    decided_by = {role: verdict_inputs(record, role, task_of) for role in owed}
+    cache = ScoreCache()
+    with Jail(specification, workers=os.cpu_count() or 1) as jail:
+        # Problem by problem, both models together, so that answers they share are scored once.
+        work: list[tuple[Shard, ModelRole]] = [(shard, role) for role, shards in owed.items() for shard in shards]
+        for shard, role in sorted(work, key=lambda item: item[0]):
+            completions = run.completions(role).read(shard, made_from[role])
+            verdicts = verify_frame(
+                completions, problems, thinking=record.models[role].opens_thought, jail=jail, cache=cache
+            )
+            run.verdicts(role).write(shard, verdicts, decided_by[role])
+            bar.advance(completions.height)

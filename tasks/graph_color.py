@@ -1,0 +1,61 @@
+"""Colour a random graph so that no edge joins two vertices of the same colour.
+
+    Please provide a coloring for this graph such that every vertex is not connected to a vertex of the same color. The
+    graph has these properties:
+
+    Vertices: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    Edges: [(0, 6), (1, 7), (2, 7), (4, 9)]
+    Possible colors: [1, 2, 3]
+
+    Return your solution as a JSON map of vertices to colors. (For example: {"0": 1, "1": 2, "2": 3}.)
+
+Any valid colouring is right; no reference is kept. The paper does not define its vertex15 and vertex20: here they have
+exactly 15 and 20 vertices, everything else as in the default. The normaliser takes the map out of a code fence and
+writes it as JSON where it was a Python map, or its colours were texts.
+"""
+
+import json
+import re
+
+from rgsupport.latex import unwrap
+from rgsupport.reasoning_gym import ReasoningGymTask
+
+_MAX_CHARS = 5000
+_PAIR = r"""\s*["']?([0-9]{1,3})["']?\s*:\s*["']?([0-9]{1,3})["']?\s*"""
+_MAP = re.compile(rf"\{{{_PAIR}(?:,{_PAIR})*(?:,\s*)?\}}")
+_WRAPPED = re.compile(r"""\{\s*["'][A-Za-z_ ]{1,40}["']\s*:\s*(\{[^{}]*\})\s*\}""")
+
+
+def normalise(answer: str) -> str:
+    """Return a map of vertices to colours as JSON.
+
+    >>> normalise("```json {0: '1', 1: 2} ```"), normalise('{"coloring": {"0": 1}}'), normalise("red")
+    ('{"0": 1, "1": 2}', '{"0": 1}', 'red')
+    """
+    text = unwrap(answer)
+    if len(text) > _MAX_CHARS:
+        return answer
+    wrapped = _WRAPPED.fullmatch(text)
+    text = wrapped.group(1) if wrapped else text
+    if not _MAP.fullmatch(text):
+        return text if text.startswith("{") else answer
+    pairs = re.findall(_PAIR, text)
+    return json.dumps({str(int(vertex)): int(colour) for vertex, colour in pairs})
+
+
+def _task(name: str, *, paper_class: str = "preservation", **overrides: int) -> ReasoningGymTask:
+    return ReasoningGymTask(
+        name=name,
+        dataset="graph_color",
+        overrides=overrides,
+        normaliser=normalise,
+        paper_class=paper_class,
+    )
+
+
+TASKS = (
+    _task("graph_color"),
+    _task("graph_color_hard", min_num_vertices=10, max_num_vertices=20, num_colors=4),
+    _task("graph_color_vertex15", min_num_vertices=15, max_num_vertices=15),
+    _task("graph_color_vertex20", min_num_vertices=20, max_num_vertices=20, paper_class="expansion"),
+)

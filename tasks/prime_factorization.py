@@ -1,0 +1,65 @@
+r"""Prime factorisation of a number: 2..1000 by default, 1000..5000 in the hard variant.
+
+    Find the prime factorization of 656. Write the factors separated by × (Example: for 12 the answer would be:
+    2 × 2 × 3)
+
+Reference: 2 × 2 × 2 × 2 × 41. The verifier raises on anything but numbers and ×; the normaliser reads other signs of
+multiplication, powers, and the right side of an equation (the paper's appendix B.3).
+"""
+
+import math
+import re
+
+from rgsupport.latex import plain, sides, unwrap
+from rgsupport.reasoning_gym import ReasoningGymTask
+
+_MAX_CHARS = 500
+_MAX_FACTORS = 64
+_FACTOR = re.compile(r"\(?\s*([0-9]{1,12})\s*(?:\^\s*(?:\{\s*([1-9][0-9]?)\s*\}|([1-9][0-9]?)))?\s*\)?")
+_SEPARATOR = re.compile(r"[*xX,]")
+
+
+def normalise(answer: str) -> str:
+    r"""Return a product of whole numbers with every factor written out.
+
+    Of a chain of equations the last side counts, or the one before if the last is the number itself again.
+
+    >>> normalise(r"36 = 2^2 \times 3^{2}"), normalise("2*2*3*3 = 36"), normalise("a prime")
+    ('2 × 2 × 3 × 3', '2 × 2 × 3 × 3', 'a prime')
+    """
+    if len(answer) > _MAX_CHARS:
+        return answer
+    factors = [_factors(unwrap(side)) for side in sides(plain(unwrap(answer)).replace("**", "^"))]
+    last = factors.pop()
+    if last and len(last) == 1 and factors and factors[-1] and math.prod(factors[-1]) == last[0]:
+        last = factors[-1]
+    return " × ".join(map(str, last)) if last else answer
+
+
+def _factors(text: str) -> list[int]:
+    """Return the factors of a product of whole numbers and powers; empty if the text is something else."""
+    factors: list[int] = []
+    for part in _SEPARATOR.split(text):
+        power = _FACTOR.fullmatch(part.strip())
+        if not power:
+            return []
+        base, *exponents = power.groups()
+        factors += [int(base)] * int(next(filter(None, exponents), 1))
+    return factors if len(factors) <= _MAX_FACTORS else []
+
+
+def _task(name: str, **overrides: int) -> ReasoningGymTask:
+    return ReasoningGymTask(
+        name=name,
+        dataset="prime_factorization",
+        overrides=overrides,
+        normaliser=normalise,
+        paper_class="preservation",
+        rejects=(ValueError,),
+    )
+
+
+TASKS = (
+    _task("prime_factorization"),
+    _task("prime_factorization_hard", min_value=1000, max_value=5000),
+)

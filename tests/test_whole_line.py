@@ -1,0 +1,162 @@
+"""The main job as a user does it: the real command, the real miniature pair, real files."""
+
+import json
+import re
+from itertools import pairwise
+from math import comb
+
+import numpy as np
+import polars as pl
+import pytest
+
+from command import done, refusal
+
+TASKS = ("--tasks", "graph_color,dice", "--problems", "4")
+ROLES = ("base", "rlvr")
+
+
+def parquet(folder):
+    """Read the parquet files of a folder as an outsider would: nothing of rgsupport."""
+    return pl.concat([pl.read_parquet(path) for path in sorted(folder.glob("*.parquet"))])
+
+
+def keys(run, role, kind="completions"):
+    frame = parquet(run / kind / role)
+    return sorted(zip(frame["problem_id"], frame["sample_index"], strict=True))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def first(home):
+    """Return what the main job prints in a folder of its own."""
+    return done("run", *TASKS, "--k", "1,2,4", cwd=home)
+
+
+@pytest.fixture(scope="module")
+def run(home, first):
+    assert first
+    return home / "outputs" / "mini-base--mini-rlvr"
+
+
+def test_the_main_job_says_which_models_it_uses_and_prints_both_tasks_with_a_class(first):
+    assert "miniature pair" in first.splitlines()[0]
+    assert "graph_color" in first
+    assert "dice" in first
+    assert re.search(r"preservation|expansion|shrinkage", first)
+
+
+def test_every_sample_of_the_plan_is_there_once_with_its_verdict(run):
+    problems = pl.read_parquet(run / "problems.parquet")
+    expected = sorted((identity, index) for identity in problems["problem_id"] for index in range(4))
+    for role in ROLES:
+        assert keys(run, role) == expected
+        assert keys(run, role, "verdicts") == expected
+
+
+def test_nothing_unfinished_is_left_behind(run):
+    assert not list(run.rglob("journal-*"))
+    assert not list(run.rglob(".partial-*"))
+
+
+def independent_pass_at_k(run, task, role, k):
+    """Estimate pass@k with a few lines of numpy, from the files alone."""
+    problems = pl.read_parquet(run / "problems.parquet").filter(pl.col("task") == task)
+    verdicts = parquet(run / "verdicts" / role)
+    values = []
+    for identity in problems["problem_id"]:
+        correct = (verdicts.filter(pl.col("problem_id") == identity)["lenient"] == "correct").to_numpy()
+        n, c = len(correct), int(correct.sum())
+        values.append(1 - comb(n - c, k) / comb(n, k))
+    return float(np.mean(values))
+
+
+def printed_curves(markdown):
+    """Return {(task, role, k): text} of the pass@k tables of a Markdown report."""
+    found = {}
+    tables = [block for block in markdown.split("\n\n") if block.startswith("| k ")]
+    for table in tables:
+        header, _, *lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+        for cells in lines:
+            for heading, cell in list(zip(header, cells, strict=True))[1:]:
+                _class, task, role = heading.split("<br>")
+                found[task.replace("\\", ""), role.lower(), int(cells[0])] = cell.strip("*")
+    return found
+
+
+def test_the_printed_pass_at_k_equals_a_few_independent_lines_of_numpy(run):
+    (path,) = (run / "tables").glob("*.md")
+    printed = printed_curves(path.read_text())
+    assert len(printed) == 2 * 2 * 3
+    for (task, role, k), text in printed.items():
+        assert text == f"{independent_pass_at_k(run, task, role, k):.3f}"
+
+
+def test_the_same_command_samples_nothing_and_prints_the_same_bytes(home, run, first):
+    before = {path: path.stat().st_mtime_ns for path in run.rglob("*.parquet") if "tables" not in path.parts}
+    assert done("run", *TASKS, "--k", "1,2,4", cwd=home) == first
+    assert before == {path: path.stat().st_mtime_ns for path in run.rglob("*.parquet") if "tables" not in path.parts}
+
+
+def test_each_stage_alone_gives_what_the_whole_line_gives(home, run, first, tmp_path):
+    done("generate", "alone", *TASKS, cwd=tmp_path)
+    done("sample", "alone", "--k", "1,2,4", cwd=tmp_path)
+    done("verify", "alone", cwd=tmp_path)
+    printed = done("analyze", "alone", cwd=tmp_path)
+    assert done("report", "alone", cwd=tmp_path) == printed
+    assert printed in first
+    for role in ROLES:
+        assert parquet(tmp_path / "alone/completions" / role).equals(parquet(run / "completions" / role))
+
+
+def test_changed_sampling_is_refused_with_the_difference(home, run):
+    line = refusal("run", *TASKS, "--k", "1,2,4", "--temperature", "0.7", "--seed", "45", cwd=home, code=2)
+    assert "temperature is 0.6 in the run, 0.7 was asked" in line
+    line = refusal("run", *TASKS, "--k", "1,2,4", "--seed", "46", cwd=home, code=2)
+    assert "seed is 45 in the run, 46 was asked" in line
+    line = refusal("run", *TASKS, "--k", "1,2,4", "--set", "dice.num_dice=2", cwd=home, code=2)
+    assert "num_dice" in line
+    line = refusal("run", *TASKS, "--k", "1,2,4", "--prompt", "simple", cwd=home, code=2)
+    assert "system prompt" in line
+
+
+def test_a_budget_that_was_not_sampled_is_refused_by_analyze(home, run):
+    assert "k = 8" in refusal("analyze", run, "--k", "1,8", cwd=home, code=2)
+
+
+def test_fewer_budgets_need_no_sampling(home, run):
+    assert "K = 2" in done("analyze", run, "--k", "1,2", cwd=home).replace("K=2", "K = 2")
+
+
+def test_a_larger_k_and_more_problems_and_tasks_top_up_what_is_there(home, run, first):
+    old = {role: parquet(run / "completions" / role) for role in ROLES}
+    frozen = pl.read_parquet(run / "problems.parquet")
+    printed = done("run", "--tasks", "graph_color,dice,leg_counting", "--problems", "5", "--k", "1,2,4,8", cwd=home)
+    problems = pl.read_parquet(run / "problems.parquet")
+    assert problems.join(frozen, on=frozen.columns, how="semi", nulls_equal=True).height == frozen.height
+    assert problems.height == 15
+    expected = sorted((identity, index) for identity in problems["problem_id"] for index in range(8))
+    for role in ROLES:
+        assert keys(run, role) == expected
+        new = parquet(run / "completions" / role)
+        kept = new.join(old[role].select("problem_id", "sample_index"), on=["problem_id", "sample_index"], how="semi")
+        assert kept.sort("problem_id", "sample_index").equals(old[role].sort("problem_id", "sample_index"))
+    assert "leg_counting" in printed
+    assert done("run", *TASKS, "--k", "1,2,4", cwd=home) == first
+
+
+def test_the_record_tells_what_was_used(run):
+    record = json.loads((run / "run.json").read_text())
+    assert record["sampling"] == {"temperature": 0.6, "top_p": 0.95, "max_tokens": 32768}
+    assert record["tasks"]["graph_color"]["params"]["num_colors"] == 3
+    assert record["models"]["base"]["facts"]["dtype"] == record["models"]["rlvr"]["facts"]["dtype"]
+    assert record["versions"]["reasoning-gym"]
+
+
+def test_pass_at_k_never_falls_as_k_grows(run):
+    table = pl.read_csv(next((run / "tables").glob("*pass_at_k*.csv"), run / "tables" / "pass_at_k.csv"))
+    for _, curve in table.sort("k").group_by("task", "model", "verdict"):
+        assert all(low <= high for low, high in pairwise(curve["pass_at_k"].drop_nulls()))
