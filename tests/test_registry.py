@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from rgsupport import registry
 from rgsupport.errors import UsageError
 from rgsupport.protocols import Described, Normalises, Task
 from rgsupport.registry import PAPER_TASKS, expand, list_tasks, load_tasks, task_digest, task_source
@@ -157,7 +156,7 @@ def test_a_users_file_takes_the_place_of_the_built_in_one_of_the_same_name(tmp_p
 
 
 def test_a_copy_of_a_built_in_file_is_still_built_in(tmp_path):
-    builtin = Path(registry.__file__).parents[2] / "tasks" / "dice.py"
+    builtin = Path(__file__).parents[1] / "tasks" / "dice.py"
     (tmp_path / "dice.py").write_bytes(builtin.read_bytes())
     assert task_source("dice", user_folder=tmp_path) == "built-in dice.py"
 

@@ -4,6 +4,7 @@ import json
 import re
 from itertools import pairwise
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -160,3 +161,14 @@ def test_pass_at_k_never_falls_as_k_grows(run):
     table = pl.read_csv(next((run / "tables").glob("*pass_at_k*.csv"), run / "tables" / "pass_at_k.csv"))
     for _, curve in table.sort("k").group_by("task", "model", "verdict"):
         assert all(low <= high for low, high in pairwise(curve["pass_at_k"].drop_nulls()))
+
+
+def test_the_readmes_own_task_runs_the_whole_line(tmp_path):
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    (source,) = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks" / "sums.py").write_text(source)
+    assert "What is" in done("tasks", "show", "sums", cwd=tmp_path)
+    printed = done("run", "--tasks", "sums,dice_6", "--problems", "2", "--k", "1,2", cwd=tmp_path)
+    assert "sums" in printed
+    assert "dice_6" in printed

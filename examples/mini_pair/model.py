@@ -117,7 +117,9 @@ def save(model: Model, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None
     tokenizer.save_pretrained(folder)
     # The class name that transformers 4 and 5 both know.
     settings = folder / "tokenizer_config.json"
-    settings.write_text(settings.read_text(encoding="utf-8").replace("TokenizersBackend", "PreTrainedTokenizerFast"), encoding="utf-8")
+    settings.write_text(
+        settings.read_text(encoding="utf-8").replace("TokenizersBackend", "PreTrainedTokenizerFast"), encoding="utf-8"
+    )
 
 
 def load(folder: Path) -> Model:

@@ -94,7 +94,12 @@ def phrases() -> list[str]:
     boxnet = reasoning_gym.create_dataset("boxnet", seed=SUPERVISED_SEED, size=1)
     boxnet_rules = boxnet[0]["question"].partition("Agent[0.5, 0.5]: I am")[0]
     family = FamilyRelationshipsConfig()
-    names = [*family.male_names, *family.female_names, *(f" {animal}" for animal in ANIMALS), *(word.value for word in Relationship)]
+    names = [
+        *family.male_names,
+        *family.female_names,
+        *(f" {animal}" for animal in ANIMALS),
+        *(word.value for word in Relationship),
+    ]
     return list(dict.fromkeys([SYSTEM_PROMPT, boxnet_rules, *QUESTION_WORDING, *RESPONSE_WORDING, *names]))
 
 

@@ -2,12 +2,16 @@
 
 import hashlib
 import os
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from importlib.resources import files
+
+import polars as pl
 
 from rgsupport import registry
 from rgsupport.jail import Jail, Specification
 from rgsupport.sampling import completion_inputs
+from rgsupport.schemas import COMPLETIONS
 from rgsupport.shards import Inputs, Shard
 from rgsupport.stages.generate import USER_TASKS
 from rgsupport.store import Record, Run, planned_problems, to_problem
@@ -17,7 +21,18 @@ from rgsupport.verification import verify as verify_frame
 from rgsupport.watch import Bar, Watcher
 
 # The modules that decide a verdict; when one of them changes, stored verdicts are stale and made again.
-_DECIDING_MODULES = ("codec.py", "extract.py", "latex.py", "reasoning_gym.py", "verification.py")
+_DECIDING_MODULES = (
+    "codec.py",
+    "extract.py",
+    "jail/_jail.py",
+    "jail/_lockdown.py",
+    "jail/_worker.py",
+    "latex.py",
+    "parameters.py",
+    "reasoning_gym.py",
+    "verification.py",
+)
+_CHUNK = 4096  # completions that are verified in one go
 
 
 def verify(run: Run, watcher: Watcher) -> None:
@@ -67,7 +82,7 @@ def _owed(run: Run, record: Record, role: ModelRole) -> list[Shard]:
     return [shard for shard in made if shard not in done and shard.problem_id in planned]
 
 
-def _verify(run: Run, record: Record, owed: dict[ModelRole, list[Shard]], bar: Bar) -> None:
+def _verify(run: Run, record: Record, owed: Mapping[ModelRole, list[Shard]], bar: Bar) -> None:
     problems = {row["problem_id"]: to_problem(row) for row in run.problems().iter_rows(named=True)}
     task_of = {identity: problem.task for identity, problem in problems.items()}
     names = sorted({task_of[shard.problem_id] for shards in owed.values() for shard in shards})
@@ -77,12 +92,34 @@ def _verify(run: Run, record: Record, owed: dict[ModelRole, list[Shard]], bar: B
     decided_by = {role: verdict_inputs(record, role, task_of) for role in owed}
     cache = ScoreCache()
     with Jail(specification, workers=os.cpu_count() or 1) as jail:
-        # Problem by problem, both models together, so that answers they share are scored once.
-        work: list[tuple[Shard, ModelRole]] = [(shard, role) for role, shards in owed.items() for shard in shards]
-        for shard, role in sorted(work, key=lambda item: item[0]):
-            completions = run.completions(role).read(shard, made_from[role])
+        for role, shards in _chunks(owed):
+            folder = run.completions(role)
+            completions = pl.concat([folder.read(shard, made_from[role]) for shard in shards])
             verdicts = verify_frame(
-                completions, problems, thinking=record.models[role].opens_thought, jail=jail, cache=cache
+                completions.unique(COMPLETIONS.key, keep="first", maintain_order=True),  # shards may overlap
+                problems,
+                thinking=record.models[role].opens_thought,
+                jail=jail,
+                cache=cache,
+                on_scored=bar.advance,
             )
-            run.verdicts(role).write(shard, verdicts, decided_by[role])
-            bar.advance(completions.height)
+            for shard in shards:
+                here = (pl.col("problem_id") == shard.problem_id) & pl.col("sample_index").is_in(shard.indices())
+                run.verdicts(role).write(shard, verdicts.filter(here), decided_by[role])
+
+
+def _chunks(owed: Mapping[ModelRole, list[Shard]]) -> Iterator[tuple[ModelRole, list[Shard]]]:
+    """Yield the shards a few thousand completions at a time, which keeps every worker busy.
+
+    Problem by problem, both models in turn, so that the answers they share are scored once.
+    """
+    work: list[tuple[Shard, ModelRole]] = [(shard, role) for role, shards in owed.items() for shard in shards]
+    chunk: dict[ModelRole, list[Shard]] = {}
+    size = 0
+    for shard, role in sorted(work, key=lambda item: item[0]):
+        chunk.setdefault(role, []).append(shard)
+        size += shard.high - shard.low
+        if size >= _CHUNK:
+            yield from chunk.items()
+            chunk, size = {}, 0
+    yield from chunk.items()
