@@ -132,7 +132,7 @@ def test_a_folder_that_is_no_run_is_left_alone(tmp_path):
 
 def test_a_file_in_place_of_the_run_is_named(tmp_path):
     (tmp_path / "run").write_text("mine")
-    assert "run" in refusal(*AGAIN, cwd=tmp_path, code=1)
+    assert "run is a file" in refusal(*AGAIN, cwd=tmp_path, code=2)
 
 
 def test_a_model_whose_context_is_too_short_is_named_before_anything_is_sampled(tmp_path):

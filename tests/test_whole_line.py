@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from itertools import pairwise
 from math import comb
 from pathlib import Path
@@ -158,7 +160,7 @@ def test_the_record_tells_what_was_used(run):
 
 
 def test_pass_at_k_never_falls_as_k_grows(run):
-    table = pl.read_csv(next((run / "tables").glob("*pass_at_k*.csv"), run / "tables" / "pass_at_k.csv"))
+    table = pl.read_csv(run / "tables" / "pass_at_k.csv")
     for _, curve in table.sort("k").group_by("task", "model", "verdict"):
         assert all(low <= high for low, high in pairwise(curve["pass_at_k"].drop_nulls()))
 
@@ -172,3 +174,32 @@ def test_the_readmes_own_task_runs_the_whole_line(tmp_path):
     printed = done("run", "--tasks", "sums,dice_6", "--problems", "2", "--k", "1,2", cwd=tmp_path)
     assert "sums" in printed
     assert "dice_6" in printed
+
+
+def test_the_list_of_tasks_has_every_name_whole_with_source_category_and_the_papers_class(tmp_path):
+    listed = done("tasks", cwd=tmp_path)
+    names = [line.split()[0] for line in listed.splitlines() if re.match(r" ?[a-z]", line)]
+    assert len(names) - 1 == len(set(names)) - 1 >= 106 + 5
+    assert {"graph_color_vertex20", "prime_factorization_hard", "advanced_geometry_hard", "zebra_puzzles"} <= set(names)
+    assert re.search(r"leg_counting +built-in", listed)
+    assert re.search(r"chain_sum +reasoning-gym +arithmetic", listed)
+    assert "shrinkage" in listed
+
+
+def test_a_task_is_shown_with_a_question_its_reference_and_its_parameters(tmp_path):
+    shown = done("tasks", "show", "dice", "--set", "dice.num_dice=2", cwd=tmp_path)
+    assert "What are the odds" in shown
+    assert re.search(r"^\d+/\d+$", shown, flags=re.MULTILINE)
+    assert "num_dice=2" in shown
+
+
+def test_help_is_answered_without_loading_what_a_run_needs(tmp_path):
+    script = (
+        "import sys; from rgsupport import cli\n"
+        "sys.argv = ['rgsupport', '--help']\n"
+        "try: cli.main()\n"
+        "except SystemExit: pass\n"
+        "print([name for name in ('torch', 'polars', 'transformers', 'scipy', 'reasoning_gym') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert result.stdout.splitlines()[-1] == "[]"

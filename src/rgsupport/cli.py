@@ -2,15 +2,36 @@
 
 import os
 import sys
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from rgsupport.errors import RgsupportError, UsageError
+from rgsupport.errors import RgsupportError
+from rgsupport.options import (
+    Base,
+    BatchSize,
+    Config,
+    Device,
+    Dtype,
+    Ks,
+    MaxTokens,
+    Out,
+    Problems,
+    Prompt,
+    Rlvr,
+    RunFolder,
+    Samples,
+    Seed,
+    Set,
+    Tasks,
+    Temperature,
+    TopP,
+)
 
 # Typer has a copy of click, or uses the installed one, depending on its version; this is the error of the right one.
 _PARSING_ERROR: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+
+_INTERRUPTED = 130
 
 app = typer.Typer(
     help="Did RLVR training preserve, expand or shrink what a language model can solve?",
@@ -21,28 +42,6 @@ app = typer.Typer(
 )
 tasks_app = typer.Typer(help="List the tasks, or show one.", invoke_without_command=True, rich_markup_mode=None)
 app.add_typer(tasks_app, name="tasks")
-
-Tasks = Annotated[str | None, typer.Option("--tasks", help="Names, comma-separated; 'paper' for the paper's fifteen.")]
-Ks = Annotated[str | None, typer.Option("--k", help="Sampling budgets, comma-separated and increasing. [1,2,4,8,16]")]
-Base = Annotated[str | None, typer.Option("--base", help="Base model: a folder, or a hub name with @revision.")]
-Rlvr = Annotated[str | None, typer.Option("--rlvr", help="RLVR-trained model, likewise.")]
-Problems = Annotated[int | None, typer.Option("--problems", help="Problems per task. [50]")]
-Samples = Annotated[int | None, typer.Option("--samples", help="Samples per problem and model. [the largest k]")]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the questions and of every sample. [45]")]
-Temperature = Annotated[float | None, typer.Option("--temperature", help="Sampling temperature. [0.6]")]
-TopP = Annotated[float | None, typer.Option("--top-p", help="Nucleus of the sampling distribution. [0.95]")]
-MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="Most new tokens per response. [32768]")]
-Prompt = Annotated[
-    str | None,
-    typer.Option("--prompt", help="System prompt: a name of Reasoning Gym's, 'none', or a text file. [default]"),
-]
-Set = Annotated[list[str] | None, typer.Option("--set", help="TASK.PARAMETER=VALUE; may be repeated.")]
-Device = Annotated[str | None, typer.Option("--device", help="Device of the hf engine, such as cpu or cuda:1.")]
-Dtype = Annotated[str | None, typer.Option("--dtype", help="float32, bfloat16 or float16. [the model's on a GPU]")]
-BatchSize = Annotated[int | None, typer.Option("--batch-size", help="Responses sampled at the same time.")]
-Out = Annotated[Path | None, typer.Option("--out", help="Run directory. [outputs/<base>--<rlvr>]")]
-Config = Annotated[Path | None, typer.Option("--config", help="TOML file of options; the command line wins over it.")]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
 
 
 @app.command()
@@ -194,15 +193,20 @@ def main() -> None:
     except RgsupportError as error:
         _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        _fail("stopped; what was finished is kept, the same command goes on", 130)
+        _stopped()
     except BrokenPipeError:  # the reader of our output, such as head, has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    else:
-        sys.exit(code if isinstance(code, int) else 0)
+    if code == _INTERRUPTED:  # how a newer typer tells of Ctrl-C
+        _stopped()
+    sys.exit(code if isinstance(code, int) else 0)
 
 
-def _fail(message: str, code: int) -> None:
+def _stopped() -> NoReturn:
+    _fail("stopped; what was finished is kept, the same command goes on", _INTERRUPTED)
+
+
+def _fail(message: str, code: int) -> NoReturn:
     print(f"rgsupport: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - the one line a user's mistake gets
     sys.exit(code)
 
@@ -263,4 +267,4 @@ def _print_tables(directory: Any) -> None:  # noqa: ANN401 - a store.Run
     print_report(build_report(*pipeline.read_analysis(directory)), _console())
 
 
-__all__ = ["UsageError", "app", "main"]
+__all__ = ["app", "main"]

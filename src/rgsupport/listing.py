@@ -18,14 +18,18 @@ def print_tasks(console: "Console") -> None:
     from rich import box
     from rich.table import Table
 
-    table = Table("task", "source", "category", "paper", "parameters", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("task", no_wrap=True)  # a name is there to be copied
+    for heading in ("source", "category", "paper", "parameters"):
+        table.add_column(heading, overflow="fold")
     for task in registry.list_tasks(USER_TASKS):
+        source = registry.task_source(task.name, user_folder=USER_TASKS)
         table.add_row(
             task.name,
-            registry.task_source(task.name, user_folder=USER_TASKS),
+            "built-in" if source.startswith("built-in ") else source,
             task.category if isinstance(task, Described) else "",
             (task.paper_class or "") if isinstance(task, Described) else "",
-            _assignments(task),
+            _assignments(task, longest=40),
         )
     console.print(table)
 
@@ -52,6 +56,10 @@ def print_task(console: "Console", name: str, *, params: Params, seed: int) -> N
         console.print(text.rstrip("\n"), markup=False, highlight=False, soft_wrap=True)
 
 
-def _assignments(task: Task) -> str:
+def _assignments(task: Task, *, longest: int | None = None) -> str:
     params: Mapping[str, object] = task.params if isinstance(task, Described) else {}
-    return ", ".join(f"{name}={json.dumps(value, default=str)}" for name, value in params.items())
+    values = {name: json.dumps(value, default=str) for name, value in params.items()}
+    return ", ".join(
+        f"{name}={text}" if longest is None or len(text) <= longest else f"{name}={text[:longest]}…"
+        for name, text in values.items()
+    )

@@ -24,6 +24,8 @@ def run_directory(settings: Settings) -> Path:
 
 def run(directory: Run, settings: Settings, watcher: Watcher) -> Analysis:
     """Do every stage in a row; what an earlier command finished is taken as it is."""
+    for name in (settings.base, settings.rlvr):
+        find(name)  # a misspelt model is told before anything takes time
     generate(directory, settings, watcher)
     sample(directory, settings, watcher)
     verify(directory, watcher)

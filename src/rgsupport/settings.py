@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,6 +59,7 @@ class Settings:
     out: Path | None = None
 
 
+DTYPES = ("float32", "bfloat16", "float16")
 _SAMPLING_KEYS = ("temperature", "top_p", "max_tokens")
 _ENGINE_KEYS = ("device", "dtype", "batch_size")
 _PLAIN_KEYS = ("problems", "samples", "seed", "prompt", "base", "rlvr", "out")
@@ -139,6 +141,7 @@ def _check(settings: Settings) -> None:
     if not 0 < sampling.top_p <= 1:
         msg = f"--top-p is {sampling.top_p}; it must be above 0 and at most 1"
         raise UsageError(msg)
+    _check_engine(settings.engine)
     if sampling.temperature == 0 and settings.samples > 1:
         msg = (
             f"--temperature 0 gives the same response {settings.samples} times; "
@@ -147,6 +150,15 @@ def _check(settings: Settings) -> None:
         raise UsageError(msg)
     if settings.ks[-1] > settings.samples:
         msg = f"k = {settings.ks[-1]} needs at least that many samples per problem, --samples is {settings.samples}"
+        raise UsageError(msg)
+
+
+def _check_engine(engine: Engine) -> None:
+    if engine.dtype is not None and engine.dtype not in DTYPES:
+        msg = f"--dtype {engine.dtype} is unknown{nearest(engine.dtype, DTYPES)}; known: {', '.join(DTYPES)}"
+        raise UsageError(msg)
+    if engine.device is not None and not re.fullmatch(r"cpu|cuda(:\d+)?", engine.device):
+        msg = f"--device {engine.device} is unknown; it is cpu, cuda or cuda:N"
         raise UsageError(msg)
 
 

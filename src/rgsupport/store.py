@@ -105,7 +105,11 @@ class Run:
 
         Raises:
             StoreError: Another command is at work on it, or the folder is not a run and holds other files.
+            UsageError: It is a file.
         """
+        if self.path.exists() and not self.path.is_dir():
+            msg = f"{self.path} is a file, not a run; choose a folder with --out"
+            raise UsageError(msg)
         if not self.exists and self.path.exists():
             others = sorted(item.name for item in self.path.iterdir() if not item.name.startswith("."))
             if set(others) - {"logs", "problems.parquet"}:
@@ -179,6 +183,11 @@ class Run:
     def journal(self, role: ModelRole) -> Journal:
         """Return the journal of a model's completions."""
         return Journal(self.path / "completions" / role)
+
+    def has_samples(self, role: ModelRole) -> bool:
+        """Tell whether anything of a model was sampled, be it only journaled."""
+        folder = self.path / "completions" / role
+        return any(path.suffix in (".parquet", ".jsonl") for path in folder.glob("*"))
 
     def log(self, name: str) -> Path:
         """Return the file that takes what a child process prints."""

@@ -54,7 +54,7 @@ def test_a_folder_without_configuration_holds_no_model(tmp_path):
 def test_a_hub_name_that_cannot_be_reached_is_one_line(monkeypatch):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     message = refused("nobody/no-such-model", revision="v1")
-    assert "'nobody/no-such-model' at revision 'v1' could not be loaded" in message
+    assert "'nobody/no-such-model' at revision 'v1' (there is no folder of this name) could not be loaded" in message
 
 
 def test_a_folder_without_tokenizer_says_so(folder):

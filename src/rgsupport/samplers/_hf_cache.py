@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers.cache_utils import Cache
 
-_LENGTH_STEP: Final = 256  # Positions by which the cache grows
+_LENGTH_STEP: Final = 64  # Positions by which the cache grows
 _ALIGNMENT: Final = 16  # Attention kernels want masks whose width is a multiple of this
 
 

@@ -171,4 +171,5 @@ def _rotary_bounds(config: PretrainedConfig) -> list[int | None]:
 def _failure(what: str, source: str, revision: str | None, error: Exception) -> str:
     """Return in one line what could not be loaded and why."""
     at = f" at revision {revision!r}" if revision else ""
-    return f"the {what} of {source!r}{at} could not be loaded: {one_line(error)}"
+    here = "" if Path(source).is_dir() else " (there is no folder of this name)"
+    return f"the {what} of {source!r}{at}{here} could not be loaded: {one_line(error)}"

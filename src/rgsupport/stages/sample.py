@@ -25,17 +25,18 @@ def sample(run: Run, settings: Settings, watcher: Watcher) -> None:
         EngineError: A model cannot be loaded, or its process died; what was finished is kept.
     """
     models: dict[ModelRole, Model] = {BASE: find(settings.base), RLVR: find(settings.rlvr)}
-    record = _with_sampling(run.record(), settings, models)
-    run.write_record(record)
+    record = _with_sampling(run, settings, models)
     if any(owed_shards(run, record, role) for role in ROLES):
-        _prepare(run, models, settings.sampling)
+        record = _prepared(run, record, models)
+    run.write_record(record)
     for role in ROLES:
         if owed_shards(run, record, role):
             _sample_model(run, role, models[role], settings.engine, watcher)
 
 
-def _with_sampling(record: Record, settings: Settings, models: Mapping[ModelRole, Model]) -> Record:
-    """Return the record with models and parameters filled in, after comparing them with those it holds."""
+def _with_sampling(run: Run, settings: Settings, models: Mapping[ModelRole, Model]) -> Record:
+    """Return the record with models and parameters filled in, after comparing them with those of its samples."""
+    record = run.record()
     found: dict[ModelRole, ModelRecord] = {
         role: ModelRecord(name=model.name, revision=model.revision, fingerprint=fingerprint(model))
         for role, model in models.items()
@@ -43,7 +44,7 @@ def _with_sampling(record: Record, settings: Settings, models: Mapping[ModelRole
     known = settings.prompt == record.prompt and not Path(settings.prompt).is_file()
     system = record.system if known else _system_prompt(settings.prompt)
     record = replace(record, plan=replace(record.plan, ks=settings.ks, samples=settings.samples))
-    if record.sampling is None:
+    if record.sampling is None or not any(run.has_samples(role) for role in ROLES):
         return replace(record, sampling=settings.sampling, prompt=settings.prompt, system=system, models=found)
     asked = _facts(settings.sampling, system, found)
     refuse(differences(asked, _facts(record.sampling, record.system, record.models)))
@@ -64,14 +65,14 @@ def _facts(params: SamplingParams, system: str | None, models: Mapping[ModelRole
     return facts
 
 
-def _prepare(run: Run, models: Mapping[ModelRole, Model], params: SamplingParams) -> None:
+def _prepared(run: Run, record: Record, models: Mapping[ModelRole, Model]) -> Record:
     """Check both models' prompts before either is sampled: a fault of the second must not cost the first's GPU time."""
-    record = run.record()
+    assert record.sampling is not None
     problems = planned_problems(run.problems(), record.plan)
     made = {role: build_prompts(models[role], problems, system=record.system or "") for role in ROLES}
-    refuse_unequal_room((models[BASE], made[BASE]), (models[RLVR], made[RLVR]), params)
+    refuse_unequal_room((models[BASE], made[BASE]), (models[RLVR], made[RLVR]), record.sampling)
     described = {role: replace(record.models[role], opens_thought=made[role].opens_thought) for role in ROLES}
-    run.write_record(replace(record, models=described))
+    return replace(record, models=described)
 
 
 def _sample_model(run: Run, role: ModelRole, model: Model, engine: Engine, watcher: Watcher) -> None:
