@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from itertools import pairwise
@@ -203,3 +204,13 @@ def test_help_is_answered_without_loading_what_a_run_needs(tmp_path):
     )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_an_incomplete_run_says_what_is_missing_and_prints_a_dash_for_what_would_need_it(home, run, first, tmp_path):
+    shutil.copytree(run, tmp_path / "run")
+    gone = next((tmp_path / "run/completions/rlvr").glob("*.0-4.*"))
+    for path in (tmp_path / "run").glob(f"*/rlvr/{gone.name.split('.')[0]}*"):
+        path.unlink()
+    printed = done("analyze", "run", cwd=tmp_path)
+    assert re.search(r"Samples still missing from this plan: \d", printed)
+    assert re.search(r"^ *4 .* -( |$)", printed, flags=re.MULTILINE)

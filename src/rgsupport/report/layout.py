@@ -33,6 +33,8 @@ class Provenance:
     seed: int
     verdict: VerdictKind
     """The headline verdict: which one the tables show where they show only one."""
+    missing: int = 0
+    """Planned samples that have no verdict yet; a number that would need them is not given."""
 
 
 @dataclass(frozen=True, slots=True)

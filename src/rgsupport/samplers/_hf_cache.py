@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers.cache_utils import Cache
 
-_LENGTH_STEP: Final = 64  # Positions by which the cache grows
+# The cache grows by so many positions, or by an eighth if that is more. Small steps keep what is read close together,
+# which makes attention on a CPU a tenth faster; growing copies everything, so steps must not be tiny.
+_LENGTH_STEP: Final = 64
 _ALIGNMENT: Final = 16  # Attention kernels want masks whose width is a multiple of this
 
 
@@ -67,7 +69,9 @@ class SlotCache(Cache):
         old_rows, old_length = self._mask.shape[0], self._mask.shape[3]
         if rows <= old_rows and length <= old_length:
             return
-        new_length = max(old_length, -(-length // _LENGTH_STEP) * _LENGTH_STEP)
+        new_length = old_length
+        if length > old_length:
+            new_length = -(-max(length, old_length + old_length // 8) // _LENGTH_STEP) * _LENGTH_STEP
         new_rows = max(rows, min(self._max_rows, self._max_tokens // new_length))
         for tensors in (self._keys, self._values):
             for layer, old in enumerate(tensors):

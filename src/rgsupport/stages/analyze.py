@@ -48,7 +48,10 @@ def analyze(run: Run, watcher: Watcher, *, ks: tuple[int, ...]) -> Analysis:
     analysis = support.analyze(counted, task_table(record), ks)
     for name in _TABLES:
         write_parquet(getattr(analysis, name), run.path / "tables" / f"{name}.parquet", clobber=True)
-    write_text(json.dumps(asdict(_provenance(record)), indent=2) + "\n", run.path / "tables" / "provenance.json")
+    write_text(
+        json.dumps(asdict(_provenance(record, missing=lacking)), indent=2) + "\n",
+        run.path / "tables" / "provenance.json",
+    )
     return analysis
 
 
@@ -79,7 +82,7 @@ def report(run: Run) -> list[Path]:
     return write_reports(analysis, provenance, run.path / "tables")
 
 
-def _provenance(record: Record) -> Provenance:
+def _provenance(record: Record, *, missing: int) -> Provenance:
     assert record.sampling is not None
     names = {role: "@".join(filter(None, (model.name, model.revision))) for role, model in record.models.items()}
     return Provenance(
@@ -89,6 +92,7 @@ def _provenance(record: Record) -> Provenance:
         samples=record.plan.samples,
         seed=record.seed,
         verdict="lenient",
+        missing=missing,
     )
 
 
