@@ -72,7 +72,7 @@ def main() -> None:
     """Print a line per task."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--tasks", default=",".join(dict.fromkeys(s.dataset for s in SOURCES if s.in_rl)))
+    parser.add_argument("--tasks", default=",".join(dict.fromkeys(s.dataset for s in SOURCES if s.rl_share)))
     parser.add_argument("--problems", type=int, default=50)
     parser.add_argument("--samples", type=int, default=64)
     parser.add_argument("--temperature", type=float, default=0.6)

@@ -19,8 +19,8 @@ from transformers import PreTrainedTokenizerFast
 Weighted = tuple[Example, float]
 """A prompt with a sampled completion, and its advantage."""
 
-TASKS_PER_STEP = 4
-QUESTIONS_PER_TASK = 4
+DRAWS_PER_STEP = 4
+QUESTIONS_PER_DRAW = 4
 SAMPLES = 16
 LEARNING_RATE = 4e-4
 EXAMPLES_PER_FORWARD = 16
@@ -70,20 +70,20 @@ def train(base: Model, tokenizer: PreTrainedTokenizerFast, *, seconds: float, se
     model = copy.deepcopy(base)
     optimiser = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, betas=(0.9, 0.95), weight_decay=0.0)
     rng = Random(seed)
-    sources = [source for source in SOURCES if source.in_rl]
+    sources = [source for source in SOURCES if source.rl_share]
     streams = [stream(source, first_seed=RL_SEED + i * ITEMS_PER_SOURCE) for i, source in enumerate(sources)]
     scores = [scorer(source.dataset, source.params) for source in sources]
     start, step = time.monotonic(), 0
     recent: dict[str, list[float]] = {source.dataset: [] for source in sources}
     with ThreadPoolExecutor(threads) as pool:
         while (elapsed := time.monotonic() - start) < seconds:
-            tasks = rng.sample(range(len(sources)), TASKS_PER_STEP)
+            tasks = rng.choices(range(len(sources)), weights=[s.rl_share for s in sources], k=DRAWS_PER_STEP)
             jobs = [
                 pool.submit(
                     collect,
                     model,
                     tokenizer,
-                    [next(streams[task]) for _ in range(QUESTIONS_PER_TASK)],
+                    [next(streams[task]) for _ in range(QUESTIONS_PER_DRAW)],
                     score=scores[task],
                     seed=rng.getrandbits(63),
                 )
@@ -110,7 +110,7 @@ def update(
     weighted = sorted(weighted, key=lambda item: -len(item[0][0]) - len(item[0][1]))
     n_tokens = sum(len(completion) for (_, completion), _ in weighted)
     # Questions that all samples pass or all fail give no gradient but count in the mean, so they do not raise the step.
-    n_tokens *= TASKS_PER_STEP * QUESTIONS_PER_TASK * SAMPLES / len(weighted)
+    n_tokens *= DRAWS_PER_STEP * QUESTIONS_PER_DRAW * SAMPLES / len(weighted)
     parts = [
         pool.submit(gradients, model, weighted[i : i + EXAMPLES_PER_FORWARD], n_tokens=n_tokens, pad_id=pad_id)
         for i in range(0, len(weighted), EXAMPLES_PER_FORWARD)

@@ -83,7 +83,8 @@ QUESTION_WORDING = (
 # What the demonstrations are made of besides.
 RESPONSE_WORDING = (
     "<answer>", "</answer>", "Working: ", "Roughly: ", ", ", "; ", ". ", ": ", " = ", " × ", " + ", " - ", " / ",
-    *(f"{vertex}=" for vertex in range(20)), *(f'{start}{vertex}": ' for vertex in range(20) for start in ('{"', ', "')),
+    *(f"{space}{vertex}=" for vertex in range(20) for space in ("", " ")),
+    *(f'{start}{vertex}": ' for vertex in range(20) for start in ('{"', ', "')),
     "too wide", "about ", "spouse", "parent", "child",
     ", pairs ", ", middle ", "none", "no edges", " of ", " is prime", "inverse ", "e+", "e-",
     '[{"Agent[', ']":"move(box_', '])"}]', ')"}]',

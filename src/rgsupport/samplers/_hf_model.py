@@ -117,4 +117,4 @@ class CausalModel:
 
     def _refusal(self, reason: str) -> str:
         """Return the message that names the architecture."""
-        return f"the hf engine cannot run a {type(self.model).__name__}: {reason}; use the vllm or the openai engine"
+        return f"the hf engine cannot run a {type(self.model).__name__}: {reason}; name a model of another architecture"

@@ -1,4 +1,4 @@
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 """What can be known of a model without loading its weights: its tokenizer and the length of its context."""
 
 from transformers import AutoConfig, PreTrainedTokenizerBase
