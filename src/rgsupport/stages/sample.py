@@ -1,5 +1,6 @@
 """Draw the samples that a run owes, one model after the other, each in a process of its own."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -77,7 +78,9 @@ def _prepared(run: Run, record: Record, models: Mapping[ModelRole, Model]) -> Re
 
 def _sample_model(run: Run, role: ModelRole, model: Model, engine: Engine, watcher: Watcher) -> None:
     job = {"run": str(run.path.resolve()), "role": role, "model": asdict(model), "engine": asdict(engine)}
-    messages = child.run("rgsupport.sampling", job, log=run.log(f"sample-{role}"), environment={})
+    # Waiting threads that spin take the processor from those that work wherever anything else runs beside them.
+    environment = {"OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "PASSIVE")}
+    messages = child.run("rgsupport.sampling", job, log=run.log(f"sample-{role}"), environment=environment)
     start = next(messages)
     if start["recovered"]:
         watcher.note(f"{role}: {start['recovered']} samples of an interrupted command were kept")
