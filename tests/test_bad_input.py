@@ -37,6 +37,8 @@ SMALL = ("--problems", "2", "--k", "1,2")
         (["run", "--tasks", "dice", "--config", "nowhere.toml"], "nowhere.toml"),
         (["run", "--tasks", "dice", "--device", "tpu"], "tpu"),
         (["run", "--tasks", "dice", "--dtype", "float7"], "float7"),
+        (["run", "--tasks", "dice", "--k", "9" * 5000], "--k"),
+        (["run", "--tasks", "dice", "--problems", "9" * 30], "--problems"),
         (["analyze", "."], "is not a run"),
         (["sample", "nowhere"], "is not a run"),
         (["tasks", "show", "dise"], "did you mean dice"),
@@ -109,6 +111,110 @@ def test_deleting_the_named_file_and_running_again_mends_the_run(run, finished):
 def test_an_edited_record_is_named(run):
     (run / "run.json").write_text("{")
     assert "run.json" in refusal(*AGAIN, cwd=run.parent, code=1)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("seed", "x"),
+        ("tasks", {}),
+        ("plan", {"tasks": ["nope"], "problems": 2, "ks": [1, 2], "samples": 2}),
+        ("plan", {"tasks": ["dice", "dice"], "problems": 2, "ks": [1, 2], "samples": 2}),
+        ("plan", {"tasks": ["dice"], "problems": "2", "ks": [1, 2], "samples": 2}),
+        ("plan", {"tasks": ["dice"], "problems": 2, "ks": [10**12], "samples": 2}),
+        ("models", None),
+    ],
+)
+def test_a_part_of_the_record_that_does_not_fit_is_named(run, part, value):
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**record, part: value}))
+    assert "run.json" in refusal("analyze", "run", cwd=run.parent, code=1)
+
+
+def test_a_changed_seed_in_the_record_is_no_way_to_other_tables(run):
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**record, "seed": 46}))
+    before = (run / "tables/pass_at_k.csv").read_bytes()
+    assert "does not belong to this run" in refusal("analyze", "run", cwd=run.parent, code=1)
+    assert (run / "tables/pass_at_k.csv").read_bytes() == before
+
+
+def test_responses_without_a_verdict_are_no_missing_samples(run):
+    shutil.rmtree(run / "verdicts/rlvr")
+    assert "rgsupport verify run" in refusal("analyze", "run", cwd=run.parent, code=2)
+    done("verify", "run", cwd=run.parent)
+    done("analyze", "run", cwd=run.parent)
+
+
+def test_missing_problems_are_named_with_the_way_out(run):
+    (run / "problems.parquet").unlink()
+    assert "problems.parquet is missing" in refusal("analyze", "run", cwd=run.parent, code=1)
+
+
+def test_an_edited_provenance_is_named(run):
+    path = run / "tables/provenance.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "base": 5}))
+    assert "provenance.json" in refusal("report", "run", cwd=run.parent, code=1)
+
+
+OWN_TASK = """
+from rgsupport.seeds import problem_id
+from rgsupport.types import Problem
+
+class Own:
+    name = "own"
+    {more}
+
+    def problems(self, *, count, seed):
+        {body}
+        return [
+            Problem("own", problem_id(task="own", question=q), i, q, None, "{{}}")
+            for i, q in enumerate(map(str, range(count)))
+        ]
+
+    def score(self, problem, answer):
+        return 1.0
+
+TASKS = (Own(),)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "words", "code"),
+    [
+        ("raise ValueError('first line\\nsecond line')", "ValueError: first line second line", 2),
+        ("return None", "task 'own' cannot make problems", 2),
+        ("return [1]", "task 'own' cannot make problems", 2),
+        ("import sys; sys.exit(0)", "SystemExit", 2),
+        ("import os; os._exit(0)", "ended with exit code 0", 1),
+        ("return [Problem('own', problem_id(task='own', question='q'), 2**70, 'q', None, '')]", "index", 2),
+        ("return [Problem('own', problem_id(task='own', question='q'), 0, 'q', None, None)]", "entry is None", 2),
+    ],
+)
+def test_a_users_task_that_makes_no_problems_is_named_with_the_reason(tmp_path, body, words, code):
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks/own.py").write_text(OWN_TASK.format(more="", body=body))
+    assert words in refusal("generate", "run", "--tasks", "own", "--problems", "1", cwd=tmp_path, code=code)
+
+
+def test_a_users_task_is_missed_by_name_where_its_folder_is_not(tmp_path):
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks/own.py").write_text(OWN_TASK.format(more="", body="pass"))
+    done("run", "--tasks", "own", *SMALL, "--out", "run", cwd=tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    line = refusal("analyze", tmp_path / "run", cwd=tmp_path / "elsewhere", code=2)
+    assert "own.py" in line
+
+
+@pytest.mark.parametrize("text", ["[params]\ndice = 5", "[params]\ndice = [1]", "problems = " + "[" * 50_000])
+def test_a_configuration_of_the_wrong_shape_is_one_line(tmp_path, text):
+    (tmp_path / "run.toml").write_text(text)
+    assert "run.toml" in refusal("run", "--tasks", "dice", "--config", "run.toml", cwd=tmp_path, code=2)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "~nouser/x"])
+def test_a_model_name_that_no_file_system_takes_is_one_line(tmp_path, name):
+    refusal("run", "--tasks", "dice", "--base", name, "--rlvr", "mini-rlvr", cwd=tmp_path, code=2)
 
 
 def test_a_changed_model_in_the_same_place_is_refused(run):

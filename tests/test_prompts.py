@@ -72,3 +72,15 @@ def test_an_empty_prompt_is_refused():
 )
 def test_a_prompt_opens_a_thought_only_at_its_end(text, opens):
     assert opens_thought(text) is opens
+
+
+@pytest.mark.parametrize("template", ["{{ raise_exception('no') }}", "{% if %}", "{{ 1 + 'a' }}"])
+def test_a_template_that_fails_is_told_in_one_line(template):
+    with pytest.raises(EngineError, match="chat template") as error:
+        render("why?", system="think", tokenizer=tokenizer(template))
+    assert "\n" not in str(error.value)
+
+
+def test_a_template_that_drops_the_question_is_refused():
+    with pytest.raises(EngineError, match="drops the question"):
+        render("why?", system="", tokenizer=tokenizer("hello"))

@@ -162,7 +162,9 @@ def test_a_journal_cut_at_any_byte_yields_the_whole_lines_before_the_cut(tmp_pat
     assert list(Journal(folder).read()) == written[: data.count(b"\n")]
 
 
-@pytest.mark.parametrize("line", [b"{}\n", b"nonsense\n", b'{"problem_id": 1, "text": 2}\n', b"[]\n", b"\xff\xfe\n"])
+@pytest.mark.parametrize(
+    "line", [b"[" * 99_999 + b"\n", b"{}\n", b"nonsense\n", b'{"problem_id": 1, "text": 2}\n', b"[]\n", b"\xff\xfe\n"]
+)
 def test_a_damaged_line_inside_a_journal_is_refused_with_its_number(tmp_path, line):
     journal = Journal(tmp_path)
     journal.append(completion(0))

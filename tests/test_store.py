@@ -10,7 +10,7 @@ from rgsupport.errors import StoreError, UsageError
 from rgsupport.schemas import PROBLEMS
 from rgsupport.seeds import problem_id
 from rgsupport.store import ModelRecord, Plan, Record, Run, TaskRecord, planned_problems, task_table
-from rgsupport.types import BASE, SamplingParams
+from rgsupport.types import BASE, RLVR, SamplingParams
 
 RECORD = Record(
     seed=45,
@@ -22,7 +22,10 @@ RECORD = Record(
     sampling=SamplingParams(),
     prompt="default",
     system="Think.",
-    models={BASE: ModelRecord("mini-base", None, "abc", facts={"dtype": "float32"})},
+    models={
+        BASE: ModelRecord("mini-base", None, "abc", facts={"dtype": "float32"}),
+        RLVR: ModelRecord("mini-rlvr", None, "def"),
+    },
     versions={"polars": "2"},
 )
 

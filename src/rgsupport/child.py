@@ -57,11 +57,12 @@ def run(
         process.stdin.flush()
         for line in process.stdout:
             message = json.loads(line)
+            if "done" in message:
+                return
             if "error" in message:
                 raise getattr(errors, message["error"])(message["text"])
             yield message
-        if process.wait():
-            raise EngineError(_obituary(module, process.returncode, log))
+        raise EngineError(_obituary(module, process.wait(), log))
     except BrokenPipeError:
         raise EngineError(_obituary(module, process.wait(), log)) from None
     finally:
@@ -95,6 +96,7 @@ def serve(main: Callable[[dict[str, Any], Emit], None]) -> None:
 
     try:
         main(job, emit)
+        emit({"done": True})
     except RgsupportError as error:
         emit({"error": type(error).__name__, "text": str(error)})
 

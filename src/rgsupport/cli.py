@@ -94,7 +94,8 @@ def generate(
     asked = settings.resolve(_stored(directory), given, _params({}, set_))
     with directory.locked():
         pipeline.generate(directory, asked, _watcher())
-    typer.echo(f"{asked.problems} problems of each of {', '.join(asked.tasks)} are in {folder / 'problems.parquet'}")
+    count = store.planned_problems(directory.problems(), directory.record().plan).height
+    typer.echo(f"{count} problems of {', '.join(directory.record().plan.tasks)} are in {folder / 'problems.parquet'}")
 
 
 @app.command()
@@ -138,8 +139,8 @@ def verify(folder: RunFolder) -> None:
     directory = store.Run(folder)
     directory.record()
     with directory.locked():
-        pipeline.verify(directory, _watcher())
-    typer.echo(f"every sample has its verdicts in {folder / 'verdicts'}")
+        count = pipeline.verify(directory, _watcher())
+    typer.echo(f"{count} responses verified; the verdicts are in {folder / 'verdicts'}")
 
 
 @app.command()
@@ -197,6 +198,8 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output, such as head, has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:  # a path too long, a folder that may not be read
+        _fail(f"{error.strerror or error}: {str(error.filename or '')[:200]}", 1)
     if code == _INTERRUPTED:  # how a newer typer tells of Ctrl-C
         _stopped()
     sys.exit(code if isinstance(code, int) else 0)

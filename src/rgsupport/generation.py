@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from rgsupport import child
-from rgsupport.errors import EngineError, UsageError
+from rgsupport.errors import EngineError, RgsupportError, UsageError, one_line
 from rgsupport.protocols import Task
 from rgsupport.registry import load_tasks
 from rgsupport.seeds import problem_id
+from rgsupport.typed import build
 from rgsupport.types import Problem
 
 
@@ -82,8 +83,29 @@ def _make(job: dict[str, Any], emit: child.Emit) -> None:
     """Send the problems of the job's tasks."""
     user_folder = None if job["user_folder"] is None else Path(job["user_folder"])
     for task in load_tasks(job["names"], params=job["params"], user_folder=user_folder):
-        for problem in _checked(task, task.problems(count=job["count"], seed=job["seed"]), count=job["count"]):
+        for problem in _checked(task, _problems(task, count=job["count"], seed=job["seed"]), count=job["count"]):
             emit(asdict(problem))
+
+
+def _problems(task: Task, *, count: int, seed: int) -> list[Problem]:
+    """Return what a task makes.
+
+    Raises:
+        UsageError: It raises, or what it makes are no problems; a user's own task may err so.
+    """
+    try:
+        made = [build(Problem, asdict(problem)) for problem in task.problems(count=count, seed=seed)]
+        for problem in made:
+            "".join((problem.question, problem.reference or "", problem.entry)).encode()
+            if not 0 <= problem.index < 2**63:
+                msg = f"the index {problem.index}"
+                raise ValueError(msg)  # noqa: TRY301 - told like every other fault of a task
+    except RgsupportError:
+        raise
+    except (Exception, SystemExit) as error:
+        msg = f"task {task.name!r} cannot make problems: {type(error).__name__}: {one_line(error)}"
+        raise UsageError(msg) from error
+    return made
 
 
 def _checked(task: Task, problems: Sequence[Problem], *, count: int) -> Sequence[Problem]:

@@ -1,3 +1,4 @@
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 """Which model a name means, and which weights exactly: a folder, a hub name with `@revision`, or the miniature pair."""
 
 import hashlib
@@ -6,7 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from rgsupport.errors import EngineError, UsageError
+from rgsupport.errors import EngineError, UsageError, one_line
 from rgsupport.types import ROLES, ModelRole
 
 MINIATURE: dict[ModelRole, str] = {role: f"mini-{role}" for role in ROLES}
@@ -54,14 +55,19 @@ def find(name: str) -> Model:
     """
     if name in MINIATURE.values():
         return Model(name=name, location=str(files("rgsupport") / "mini" / name.removeprefix("mini-")), revision=None)
-    folder = Path(name).expanduser()
+    try:
+        folder = Path(name).expanduser()
+        is_there = folder.exists()
+    except (RuntimeError, OSError, ValueError) as error:  # no such user, a name too long, a NUL in it
+        msg = f"no model {name[:100]!r}: {one_line(error)}"
+        raise UsageError(msg) from error
     if folder.is_dir():
         if not (folder / "config.json").is_file():
             msg = f"no model in {name}: the folder has no config.json"
             raise UsageError(msg)
         return Model(name=name.rstrip("/"), location=str(folder.resolve()), revision=None)
     hub_name, _, revision = name.partition("@")
-    if folder.exists() or name.startswith((".", "/", "~")) or not _HUB_NAME.fullmatch(hub_name):
+    if is_there or name.startswith((".", "/", "~")) or not _HUB_NAME.fullmatch(hub_name):
         msg = (
             f"no model {name!r}: there is no such folder, and a hub name looks like owner/model or owner/model@revision"
         )
@@ -73,16 +79,21 @@ def fingerprint(model: Model) -> str:
     """Return 16 hex digits that change when the model's files change: a hash of them, or of the hub's commit.
 
     Raises:
-        EngineError: The hub's model cannot be reached and is not cached.
+        EngineError: A file cannot be read, or the hub's model cannot be reached and is not cached.
     """
     if not model.is_local:
         return commit(model)[:16]
     digest = hashlib.sha256()
     folder = Path(model.location)
-    for path in sorted({path for pattern in _MODEL_FILES for path in folder.glob(pattern)}):
-        digest.update(path.name.encode() + b"\0")
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+    paths = {path for pattern in _MODEL_FILES for path in folder.glob(pattern) if path.is_file()}
+    try:
+        for path in sorted(paths):
+            digest.update(path.name.encode() + b"\0")
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    except OSError as error:
+        msg = f"the model {model.name!r} cannot be read: {one_line(error)}"
+        raise EngineError(msg) from error
     return digest.hexdigest()[:16]
 
 
@@ -92,15 +103,15 @@ def commit(model: Model) -> str:
     Raises:
         EngineError: Neither knows the model or the revision.
     """
-    from transformers.utils.hub import cached_file, extract_commit_hash  # heavy: imported where a hub model is used
+    from transformers.utils import hub  # heavy: imported where a hub model is used
 
     try:
-        config = cached_file(model.location, "config.json", revision=model.revision)
+        config = hub.cached_file(model.location, "config.json", revision=model.revision)
     except OSError as error:
         reason = str(error).strip().splitlines()[0]
         msg = f"cannot get the model {model.name!r}: {reason}; name a local folder, or check the name and the network"
         raise EngineError(msg) from error
-    found = extract_commit_hash(config, None)
+    found = hub.extract_commit_hash(config, None)
     if found is None:
         msg = f"cannot tell which commit of {model.name!r} lies in the cache; delete {config} and try again"
         raise EngineError(msg)

@@ -5,7 +5,9 @@ from typing import Protocol
 
 from jinja2.exceptions import TemplateError
 
-from rgsupport.errors import EngineError
+from rgsupport.errors import EngineError, one_line
+
+Messages = Sequence[Mapping[str, str]]
 
 
 class Tokenizer(Protocol):
@@ -15,9 +17,7 @@ class Tokenizer(Protocol):
     bos_token_id: int | None
     name_or_path: str
 
-    def apply_chat_template(
-        self, conversation: Sequence[Mapping[str, str]], *, tokenize: bool, add_generation_prompt: bool
-    ) -> str:
+    def apply_chat_template(self, conversation: Messages, *, tokenize: bool, add_generation_prompt: bool) -> str:
         """Return the rendered conversation."""
         ...
 
@@ -36,17 +36,34 @@ def render(question: str, *, system: str, tokenizer: Tokenizer) -> str:
         question: The question as the task words it.
         system: System prompt; empty for none.
         tokenizer: The model's tokenizer.
+
+    Raises:
+        EngineError: The template fails, or drops the question.
     """
+    merged = f"{system}\n{question}" if system else question
     if tokenizer.chat_template is None:
-        return f"{system}\n{question}\n" if system else f"{question}\n"
-    merged = [{"role": "user", "content": f"{system}\n{question}" if system else question}]
-    if not system:
-        return tokenizer.apply_chat_template(merged, tokenize=False, add_generation_prompt=True)
-    apart = [{"role": "system", "content": system}, {"role": "user", "content": question}]
+        return f"{merged}\n"
+    user = {"role": "user", "content": merged}
     try:
-        return tokenizer.apply_chat_template(apart, tokenize=False, add_generation_prompt=True)
+        if system:
+            apart = [{"role": "system", "content": system}, {"role": "user", "content": question}]
+            text = _apply(tokenizer, apart, otherwise=[user])
+        else:
+            text = _apply(tokenizer, [user], otherwise=[user])
+    except Exception as error:  # a template is a program, and may raise anything
+        msg = f"the chat template of {tokenizer.name_or_path} fails: {one_line(error)}; mend it in the model's folder"
+        raise EngineError(msg) from error
+    if question.strip() not in text:
+        msg = f"the chat template of {tokenizer.name_or_path} drops the question; mend it in the model's folder"
+        raise EngineError(msg)
+    return text
+
+
+def _apply(tokenizer: Tokenizer, messages: Messages, *, otherwise: Messages) -> str:
+    try:
+        return tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     except TemplateError:  # some templates (Gemma's, for one) raise on a system message
-        return tokenizer.apply_chat_template(merged, tokenize=False, add_generation_prompt=True)
+        return tokenizer.apply_chat_template(otherwise, tokenize=False, add_generation_prompt=True)
 
 
 def encode(text: str, *, tokenizer: Tokenizer) -> tuple[int, ...]:

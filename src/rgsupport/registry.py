@@ -222,7 +222,7 @@ def _execute(path: Path, source: bytes) -> tuple[Task, ...]:
     except (Exception, SystemExit) as error:
         msg = f"task file {path} cannot be loaded: {type(error).__name__}: {one_line(error)}"
         raise UsageError(msg) from error
-    tasks: object = module.__dict__["TASKS"]
+    tasks: object = module.__dict__.get("TASKS")
     if not isinstance(tasks, tuple | list):
         msg = f"TASKS of {path} is a {type(tasks).__name__}; it must be a tuple of tasks"
         raise UsageError(msg)

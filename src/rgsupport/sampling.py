@@ -18,7 +18,7 @@ from rgsupport.seeds import sample_seed
 from rgsupport.settings import Engine
 from rgsupport.shards import BLOCK, Inputs, Shard, completions_frame, missing
 from rgsupport.store import Record, Run, planned_problems
-from rgsupport.types import Completion, ModelRole, Request, SamplingParams
+from rgsupport.types import BASE, RLVR, Completion, ModelRole, Request, SamplingParams
 
 _STRIPE = 16  # samples of one problem that are drawn in a row; small, so that all problems progress together
 _EVENT_SECONDS = 0.1
@@ -194,9 +194,22 @@ def sample(run: Run, role: ModelRole, model: Model, engine: Engine, emit: Emit) 
     if wanted:
         made = build_prompts(model, problems, system=record.system or "")
         sampler = HfSampler.load(model.location, revision=model.revision, **asdict(engine))
-        emit({"facts": sampler.describe()})
+        facts = sampler.describe()
+        _refuse_unequal_facts(record, role, facts)
+        emit({"facts": facts})
         _draw(sampler.sample(requests(sealer, made.token_ids), record.sampling), sealer, emit)
     sealer.finish()
+
+
+def _refuse_unequal_facts(record: Record, role: ModelRole, facts: Mapping[str, object]) -> None:
+    """Refuse to sample a model otherwise than the other one was."""
+    other = record.models[RLVR if role == BASE else BASE].facts
+    if other and other.get("dtype") != facts["dtype"]:
+        msg = (
+            f"the {role} model would run with dtype {facts['dtype']}, the other ran with {other.get('dtype')}; "
+            "give both the same with --dtype, in a new folder with --out"
+        )
+        raise UsageError(msg)
 
 
 def _draw(completions: Iterable[Completion], sealer: Sealer, emit: Emit) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from rgsupport.errors import DriftError, UsageError, nearest
 from rgsupport.models import MINIATURE
-from rgsupport.types import BASE, RLVR, SamplingParams
+from rgsupport.types import BASE, LARGEST, RLVR, SamplingParams
 
 Params = Mapping[str, Mapping[str, object]]
 
@@ -79,16 +79,22 @@ def read_file(path: Path) -> dict[str, Any]:
     """
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         msg = f"cannot read the configuration {path}: {str(error).splitlines()[0]}"
         raise UsageError(msg) from error
-    settings = {key.replace("-", "_"): value for key, value in given.items()}
+    # Dates and times, which TOML has and JSON has not, become texts.
+    plain: dict[str, Any] = json.loads(json.dumps(given, default=str))
+    settings = {key.replace("-", "_"): value for key, value in plain.items()}
     for key, value in settings.items():
         if key not in KEYS:
             msg = f"unknown key {key!r} in {path}{nearest(key, KEYS)}; known keys: {', '.join(KEYS)}"
             raise UsageError(msg)
         if key in _TYPES and (not isinstance(value, _TYPES[key]) or isinstance(value, bool)):
             msg = f"the value {value!r} of {key} in {path} has the wrong type"
+            raise UsageError(msg)
+    for task, values in settings.get("params", {}).items():
+        if not isinstance(values, dict):
+            msg = f"[params] in {path} has {task} = {values!r}; parameters of a task stand under [params.{task}]"
             raise UsageError(msg)
     return settings
 
@@ -132,8 +138,8 @@ def _check(settings: Settings) -> None:
         ("batch-size", 1 if settings.engine.batch_size is None else settings.engine.batch_size, 1),
         ("seed", settings.seed, 0),
     ):
-        if value < low:
-            msg = f"--{name} is {value}; it must be at least {low}"
+        if not low <= value < LARGEST:
+            msg = f"--{name} is {value}; it must be at least {low} and below {LARGEST}"
             raise UsageError(msg)
     if not (math.isfinite(sampling.temperature) and sampling.temperature >= 0):
         msg = f"--temperature is {sampling.temperature}; it must be 0 or more"
@@ -179,8 +185,8 @@ def _budgets(given: str | Sequence[object]) -> tuple[int, ...]:
     ks: list[int] = []
     for item in items:
         text = str(item)
-        if not (text.isascii() and text.isdigit()) or int(text) < 1:
-            msg = f"--k has {text!r}; budgets are whole numbers from 1, separated by commas: --k 1,2,4,8,16"
+        if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) < 1:
+            msg = f"--k has {text[:40]!r}; budgets are whole numbers from 1, separated by commas: --k 1,2,4,8,16"
             raise UsageError(msg)
         ks.append(int(text))
     if ks != sorted(set(ks)):
@@ -210,7 +216,7 @@ def parse_params(assignments: Sequence[str]) -> dict[str, dict[str, object]]:
             raise UsageError(msg)
         try:
             value: object = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = text.strip()
         params.setdefault(task, {})[name] = value
     return params

@@ -19,7 +19,8 @@ import polars as pl
 from rgsupport.atomic import read_parquet, storing, write_parquet
 from rgsupport.errors import StoreError
 from rgsupport.schemas import COMPLETIONS, Table, check
-from rgsupport.types import Completion, FinishReason
+from rgsupport.typed import build
+from rgsupport.types import LARGEST, Completion
 
 BLOCK = 256
 """Most samples in a shard; shards end at multiples of it."""
@@ -200,12 +201,19 @@ def _read_journal(path: Path) -> Iterator[Completion]:
             if not line.endswith(b"\n"):
                 return
             try:
-                entry = json.loads(line)
-                entry["finish_reason"] = FinishReason(entry["finish_reason"])
-                yield Completion(**entry)
-            except (ValueError, TypeError, KeyError) as error:
+                yield _completion(json.loads(line))
+            except (ValueError, TypeError, RecursionError) as error:
                 msg = f"{path} is damaged at line {number}; delete it and run the same command again"
                 raise StoreError(msg) from error
+
+
+def _completion(entry: object) -> Completion:
+    completion = build(Completion, entry)
+    completion.text.encode()  # a lone surrogate could not be stored
+    if not (0 <= completion.sample_index < LARGEST and 0 <= completion.n_tokens < LARGEST):
+        msg = "a count is out of range"
+        raise ValueError(msg)
+    return completion
 
 
 def completions_frame(completions: Iterable[Completion]) -> pl.DataFrame:

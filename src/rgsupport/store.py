@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from rgsupport.errors import StoreError, UsageError
 from rgsupport.schemas import COMPLETIONS, PROBLEMS, TASKS, VERDICTS
 from rgsupport.seeds import problem_id
 from rgsupport.shards import Journal, ShardFolder
-from rgsupport.types import ModelRole, Problem, SamplingParams
+from rgsupport.typed import build
+from rgsupport.types import LARGEST, ModelRole, Problem, SamplingParams, SupportClass
 
 FORMAT = 1
 
@@ -143,7 +144,7 @@ class Run:
             raise UsageError(msg)
         try:
             return _record(json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             msg = f"cannot read {path} ({reason}): restore it, or choose another folder with --out"
             raise StoreError(msg) from error
@@ -156,17 +157,23 @@ class Run:
         """Return the frozen problems.
 
         Raises:
-            StoreError: The file is torn or was edited: an id is not the hash of its question.
+            StoreError: The file is missing, torn or was edited: an id is not the hash of its question.
         """
         path = self.path / "problems.parquet"
         if not path.exists():
-            return pl.DataFrame(schema=PROBLEMS.columns)
+            msg = f"{path} is missing; `rgsupport run` or `rgsupport generate` makes it again"
+            raise StoreError(msg)
         frame = read_parquet(path, PROBLEMS)
         for task, identity, question in frame.select("task", "problem_id", "question").iter_rows():
             if problem_id(task=task, question=question) != identity:
                 msg = f"{path} was edited: {identity} of {task} is not the hash of its question; restore the file"
                 raise StoreError(msg)
         return frame
+
+    @property
+    def has_problems(self) -> bool:
+        """Whether problems were frozen."""
+        return (self.path / "problems.parquet").exists()
 
     def write_problems(self, frame: pl.DataFrame) -> None:
         """Put the problems in place."""
@@ -232,14 +239,31 @@ def to_problem(row: Mapping[str, Any]) -> Problem:
 
 
 def _record(stored: dict[str, Any]) -> Record:
-    if stored["format"] != FORMAT:
-        msg = f"format {stored['format']}, this rgsupport reads {FORMAT}"
+    """Return a record from JSON.
+
+    Raises:
+        TypeError: A part has another type, is missing or unknown.
+        ValueError: It is of another format, or its parts contradict each other.
+    """
+    if stored.get("format") != FORMAT:
+        msg = f"format {stored.get('format')}, this rgsupport reads {FORMAT}"
         raise ValueError(msg)
-    plan, sampling = stored["plan"], stored["sampling"]
-    return replace(
-        Record(**stored),
-        tasks={name: TaskRecord(**task) for name, task in stored["tasks"].items()},
-        plan=Plan(tuple(plan["tasks"]), plan["problems"], tuple(plan["ks"]), plan["samples"]),
-        sampling=None if sampling is None else SamplingParams(**sampling),
-        models={role: ModelRecord(**model) for role, model in stored["models"].items()},
-    )
+    record = build(Record, stored)
+    plan = record.plan
+    unknown = [name for name in plan.tasks if name not in record.tasks]
+    classes = [name.value for name in SupportClass]
+    faults = {
+        f"the plan names {unknown[0] if unknown else ''!r}, which is no task of the run": bool(unknown),
+        "the plan names a task twice": len(set(plan.tasks)) < len(plan.tasks),
+        f"the plan has {plan.problems} problems": not 1 <= plan.problems < LARGEST,
+        f"the plan has the budgets {list(plan.ks)}": list(plan.ks) != sorted({k for k in plan.ks if k >= 1}),
+        f"the plan has {plan.samples} samples": not max(plan.ks, default=0) <= plan.samples < LARGEST,
+        "a task has a class that is none": any(
+            task.paper_class not in (None, *classes) for task in record.tasks.values()
+        ),
+        "not both models are named": len(record.models) == 1,
+    }
+    for fault, holds in faults.items():
+        if holds:
+            raise ValueError(fault)
+    return record

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+LARGEST = 10**9
+"""Bound of every count a user may ask for; far beyond any budget, small enough for every integer column."""
+
 ModelRole = Literal["base", "rlvr"]
 VerdictKind = Literal["strict", "lenient"]
 

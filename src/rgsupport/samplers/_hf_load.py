@@ -145,11 +145,11 @@ def stop_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, *, voca
     Raises:
         EngineError: There is none, so that no text would ever end.
     """
-    named: set[int] = set()
+    named: set[object] = set()
     for source in (model.generation_config, model.config.get_text_config(), tokenizer):
         value: int | list[int] | None = getattr(source, "eos_token_id", None)
         named.update([value] if isinstance(value, int) else value or [])
-    known = tuple(sorted(token for token in named if 0 <= token < vocabulary))
+    known = tuple(sorted(token for token in named if isinstance(token, int) and 0 <= token < vocabulary))
     if not known:
         msg = "the model names no end-of-sequence token; add eos_token_id to its config.json"
         raise EngineError(msg)

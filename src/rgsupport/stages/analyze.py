@@ -8,13 +8,14 @@ import polars as pl
 
 from rgsupport import schemas, support
 from rgsupport.atomic import read_parquet, write_parquet, write_text
-from rgsupport.errors import StoreError, UsageError
+from rgsupport.errors import StoreError, UsageError, one_line
 from rgsupport.outcomes import outcomes
 from rgsupport.report import Provenance, write_reports
 from rgsupport.schemas import VERDICTS, Table
-from rgsupport.stages.verify import task_of_problem, verdict_inputs
+from rgsupport.stages.verify import owed_verdicts, task_of_problem, verdict_inputs
 from rgsupport.store import Record, Run, planned_problems, task_table
 from rgsupport.support import Analysis
+from rgsupport.typed import build
 from rgsupport.types import ROLES, ModelRole
 from rgsupport.watch import Watcher
 
@@ -32,11 +33,15 @@ def analyze(run: Run, watcher: Watcher, *, ks: tuple[int, ...]) -> Analysis:
     """Compute the result tables of the plan at these budgets and store them under `tables/`.
 
     Raises:
-        UsageError: Nothing was sampled yet.
+        UsageError: Nothing was sampled yet, or a response has no verdict yet.
     """
     record = run.record()
-    if not record.models:
+    if not record.models or not any(run.has_samples(role) for role in ROLES):
         msg = f"nothing was sampled in {run} yet: `rgsupport sample {run}` does"
+        raise UsageError(msg)
+    unverified = sum(shard.high - shard.low for role in ROLES for shard in owed_verdicts(run, record, role))
+    if unverified:
+        msg = f"{unverified} responses have no verdict of the present verifiers: `rgsupport verify {run}` gives it"
         raise UsageError(msg)
     problems = planned_problems(run.problems(), record.plan)
     counted = pl.concat(
@@ -68,9 +73,9 @@ def read_analysis(run: Run) -> tuple[Analysis, Provenance]:
         msg = f"{run} was not analysed yet: `rgsupport analyze {run}` does"
         raise UsageError(msg)
     try:
-        provenance = Provenance(**json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
-        msg = f"cannot read {path}: {error}; `rgsupport analyze {run}` writes it again"
+        provenance = build(Provenance, json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        msg = f"cannot read {path}: {one_line(error)}; `rgsupport analyze {run}` writes it again"
         raise StoreError(msg) from error
     frames = {name: read_parquet(folder / f"{name}.parquet", table) for name, table in _TABLES.items()}
     return Analysis(**frames), provenance

@@ -14,7 +14,7 @@ from rgsupport.protocols import Described, Task
 from rgsupport.schemas import PROBLEMS
 from rgsupport.settings import Params, Settings, differences, refuse
 from rgsupport.store import Plan, Record, Run, TaskRecord
-from rgsupport.types import Problem
+from rgsupport.types import Problem, SupportClass
 from rgsupport.watch import Watcher
 
 _RECORDED_VERSIONS = ("rgsupport", "reasoning-gym", "torch", "transformers", "polars", "numpy", "scipy")
@@ -33,7 +33,8 @@ def generate(run: Run, settings: Settings, watcher: Watcher) -> None:
     known = {} if record is None else record.tasks
     names = registry.expand(settings.tasks)
     _refuse_drift(record, settings, names)
-    stored = run.problems().filter(pl.col("task").is_in(list(known)))
+    frozen = run.problems() if run.has_problems else pl.DataFrame(schema=PROBLEMS.columns)
+    stored = frozen.filter(pl.col("task").is_in(list(known)))
     counts = dict(stored.group_by("task").len().iter_rows())
     short = [name for name in names if counts.get(name, 0) < settings.problems]
     records = dict(known)
@@ -80,6 +81,12 @@ def _refuse_drift(record: Record | None, settings: Settings, names: Sequence[str
 
 def _task_record(task: Task, params: Params) -> TaskRecord:
     described = task if isinstance(task, Described) else None
+    classes = [name.value for name in SupportClass]
+    if described is not None and described.paper_class not in (None, *classes):
+        msg = (
+            f"the paper_class of {task.name!r} is {described.paper_class!r}; it is None or one of {', '.join(classes)}"
+        )
+        raise UsageError(msg)
     return TaskRecord(
         overrides=dict(params.get(task.name, {})),
         params={} if described is None else json.loads(json.dumps(dict(described.params), default=str)),

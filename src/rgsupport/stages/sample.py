@@ -6,15 +6,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from rgsupport import child
-from rgsupport.errors import UsageError
 from rgsupport.models import Model, find, fingerprint
 from rgsupport.sampling import build_prompts, owed_shards, refuse_unequal_room
 from rgsupport.settings import Engine, Settings, differences, refuse
 from rgsupport.store import ModelRecord, Record, Run, planned_problems
 from rgsupport.types import BASE, RLVR, ROLES, ModelRole, SamplingParams
 from rgsupport.watch import Watcher
-
-_MUST_BE_EQUAL = ("dtype",)
 
 
 def sample(run: Run, settings: Settings, watcher: Watcher) -> None:
@@ -94,13 +91,5 @@ def _sample_model(run: Run, role: ModelRole, model: Model, engine: Engine, watch
 
 def _record_facts(run: Run, role: ModelRole, facts: dict[str, object]) -> None:
     record = run.record()
-    other = record.models[RLVR if role == BASE else BASE]
-    for fact in _MUST_BE_EQUAL:
-        if other.facts and other.facts.get(fact) != facts.get(fact):
-            msg = (
-                f"the {role} model would run with {fact} {facts.get(fact)}, the other with {other.facts.get(fact)}; "
-                f"give both the same with --{fact}, in a new folder with --out"
-            )
-            raise UsageError(msg)
     models = {**record.models, role: replace(record.models[role], facts=facts)}
     run.write_record(replace(record, models=models))

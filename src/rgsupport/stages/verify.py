@@ -9,6 +9,7 @@ from importlib.resources import files
 import polars as pl
 
 from rgsupport import registry
+from rgsupport.errors import UsageError
 from rgsupport.jail import Jail, Specification
 from rgsupport.sampling import completion_inputs
 from rgsupport.schemas import COMPLETIONS
@@ -32,21 +33,25 @@ _DECIDING_MODULES = (
     "reasoning_gym.py",
     "verification.py",
 )
-_CHUNK = 4096  # completions that are verified in one go
+_CHUNK = 512  # completions that are verified in one go: enough to keep the workers busy, few to lose
 
 
-def verify(run: Run, watcher: Watcher) -> None:
-    """Verify every completion that has no verdict yet.
+def verify(run: Run, watcher: Watcher) -> int:
+    """Verify every completion that has no verdict yet, and return how many those were.
 
     Raises:
+        UsageError: A task of the user's is not found from here.
         StoreError: A shard of completions is torn, edited or foreign.
     """
     record = run.record()
-    owed: dict[ModelRole, list[Shard]] = {role: _owed(run, record, role) for role in ROLES if role in record.models}
+    owed: dict[ModelRole, list[Shard]] = {
+        role: owed_verdicts(run, record, role) for role in ROLES if role in record.models
+    }
     total = sum(shard.high - shard.low for shards in owed.values() for shard in shards)
     if total:
         with watcher.stage("verifying", total=total, unit="responses") as bar:
             _verify(run, record, owed, bar)
+    return total
 
 
 def verdict_inputs(record: Record, role: ModelRole, task_of: dict[str, str]) -> Inputs:
@@ -58,6 +63,10 @@ def verdict_inputs(record: Record, role: ModelRole, task_of: dict[str, str]) -> 
         task_of: Task of each problem of the run.
     """
     completions = completion_inputs(record, role)
+    for name, task in record.tasks.items():
+        if registry.task_source(name, user_folder=USER_TASKS) != task.source:
+            msg = f"task {name!r} is defined in {task.source}; run the command in the folder that holds its tasks/"
+            raise UsageError(msg)
     package = files("rgsupport")
     common = hashlib.sha256(version("reasoning-gym").encode())
     for name in _DECIDING_MODULES:
@@ -74,7 +83,8 @@ def task_of_problem(run: Run) -> dict[str, str]:
     return dict(run.problems().select("problem_id", "task").iter_rows())
 
 
-def _owed(run: Run, record: Record, role: ModelRole) -> list[Shard]:
+def owed_verdicts(run: Run, record: Record, role: ModelRole) -> list[Shard]:
+    """Return the planned shards of a model's completions that have no verdicts of the present verifiers."""
     inputs = verdict_inputs(record, role, task_of_problem(run))
     done = set(run.verdicts(role).listing(inputs, pass_over_stale=True))
     planned = set(planned_problems(run.problems(), record.plan)["problem_id"])
@@ -109,7 +119,7 @@ def _verify(run: Run, record: Record, owed: Mapping[ModelRole, list[Shard]], bar
 
 
 def _chunks(owed: Mapping[ModelRole, list[Shard]]) -> Iterator[tuple[ModelRole, list[Shard]]]:
-    """Yield the shards a few thousand completions at a time, which keeps every worker busy.
+    """Yield the shards a few hundred completions at a time, which keeps every worker busy.
 
     Problem by problem, both models in turn, so that the answers they share are scored once.
     """
