@@ -27,7 +27,8 @@ def test_ten_kills_change_nothing(tmp_path):
     expected = done(*COMMAND, cwd=undisturbed)
     duration = time.monotonic() - started
     # Early moments first: a command that comes to its end leaves nothing for the next kills to disturb.
-    moments = sorted(random.Random(20).uniform(0.02, 0.7) * duration for _ in range(10))
+    generator = random.Random(20)
+    moments = sorted(generator.uniform(0.02, 0.7) * duration for _ in range(10))
     ended_by_kill = 0
     for moment in moments:
         process = subprocess.Popen(
