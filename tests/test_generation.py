@@ -114,15 +114,15 @@ def test_a_mistake_found_in_the_child_is_raised_with_the_same_class_and_text(nam
 
 
 @pytest.mark.parametrize(
-    ("body", "message"),
+    ("body", "message", "kind"),
     [
-        ("raise ValueError('no dice left')", "ValueError: no dice left"),
-        ("os.kill(os.getpid(), 9)", "SIGKILL"),
+        ("raise ValueError('no dice left')", "ValueError: no dice left", UsageError),
+        ("os.kill(os.getpid(), 9)", "SIGKILL", EngineError),
     ],
 )
-def test_a_task_that_dies_ends_in_one_line_that_says_how(tmp_path, body, message):
+def test_a_task_that_dies_ends_in_one_line_that_says_how(tmp_path, body, message, kind):
     (tmp_path / "mine.py").write_text(LOUD.replace("problem = ", f"{body}; problem = "))
-    with pytest.raises(EngineError) as error:
+    with pytest.raises(kind) as error:
         made(["loud"], count=1, user_folder=tmp_path)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
