@@ -31,11 +31,14 @@ def task_table(*tasks, category="games"):
     return table([(task, category, None) for task in tasks], schemas.TASKS)
 
 
-def verdict_table(statuses, *, strict=None):
-    """Verdicts from {problem_id: lenient statuses in sample order}; strict ones alike unless given."""
+def verdict_table(statuses, *, strict=None, texts=None):
+    """Verdicts from {problem_id: lenient statuses in sample order}; strict ones alike and texts distinct unless given.
+
+    `texts` are hashes of responses, likewise; None where nothing was sampled.
+    """
     strict = statuses if strict is None else strict
     rows = [
-        (problem, i, 10 + i, lenient, strict[problem][i], None, None)
+        (problem, i, 10 + i, lenient, strict[problem][i], None, None, i if texts is None else texts[problem][i])
         for problem, of_problem in statuses.items()
         for i, lenient in enumerate(of_problem)
     ]
@@ -50,7 +53,7 @@ def solved(c, n):
 def outcome_table(counts, *, task="dice", verdicts=("lenient", "strict")):
     """Outcomes of both models from [(base n, base c, rlvr n, rlvr c) of each problem]."""
     rows = [
-        (task, f"{task}-{i:05}", model, verdict, n, c, n - c, 0, 0, 0, 0, 7 * n)
+        (task, f"{task}-{i:05}", model, verdict, n, c, n - c, 0, 0, 0, 0, 0, 7 * n, n, n)
         for i, (base_n, base_c, rlvr_n, rlvr_c) in enumerate(counts)
         for model, n, c in (("base", base_n, base_c), ("rlvr", rlvr_n, rlvr_c))
         for verdict in verdicts

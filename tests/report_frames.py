@@ -73,7 +73,10 @@ def pass_lines(numbers, ks):
 
 
 def share_lines(numbers):
-    names = ("pass_at_1", "pass_at_1_answered", "no_answer", "truncated", "timeout", "error", "mean_tokens")
+    names = (
+        *("pass_at_1", "pass_at_1_answered", "no_answer", "truncated", "prompt_too_long", "timeout", "error"),
+        *("mean_tokens", "duplicates"),
+    )
     for place, model in enumerate(ROLES):
         for verdict in VERDICT_KINDS:
             lenient = {name: numbers.shares[name][place] if name in numbers.shares else None for name in names}
@@ -145,9 +148,11 @@ def example():
         "pass_at_1_answered": (0.4, 0.96),
         "no_answer": (0.3125, 0.0),
         "truncated": (0.0625, 0.0),
+        "prompt_too_long": (0.0, 0.0),
         "timeout": (0.0, 0.0),
         "error": (0.0, 0.0004),
         "mean_tokens": (9412.4, 87.25),
+        "duplicates": (0.0, 0.125),
     }
     tasks = (
         TaskNumbers("my_task", None, (None,) * 4, (None,) * 4),

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -22,18 +23,17 @@ child.serve(main)
 """
 
 
+def call(folder, module, **job):
+    return child.Call(module, job, folder / f"{module}.log", {"PYTHONPATH": str(folder)})
+
+
 @pytest.fixture
 def module(tmp_path):
     """Return a function that makes a child module with a body and runs it."""
 
     def start(body, **job):
         (tmp_path / "a_child_of_ours.py").write_text(SERVE.format(body=textwrap.indent(body, "    ").strip()))
-        return child.run(
-            "a_child_of_ours",
-            job,
-            log=tmp_path / "child.log",
-            environment={"PYTHONPATH": str(tmp_path), "SECRET_X": "1"},
-        )
+        return child.run(call(tmp_path, "a_child_of_ours", **job))
 
     return start
 
@@ -46,7 +46,7 @@ def test_messages_arrive_in_order_and_the_job_as_it_was_given(module):
 def test_what_libraries_print_never_mixes_with_messages(module, tmp_path):
     body = "print('noise'); os.write(1, b'more noise'); sys.stderr.write('and more'); emit({'ok': True})"
     assert list(module(body)) == [{"ok": True}]
-    assert "more noise" in (tmp_path / "child.log").read_text()
+    assert "more noise" in (tmp_path / "a_child_of_ours.log").read_text()
 
 
 def test_a_users_mistake_in_the_child_is_raised_with_its_class_and_text(module):
@@ -57,7 +57,7 @@ def test_a_users_mistake_in_the_child_is_raised_with_its_class_and_text(module):
 def test_a_defect_of_the_child_is_an_engine_error_with_its_last_line_and_the_log(module, tmp_path):
     with pytest.raises(EngineError, match=r"ZeroDivisionError: division by zero") as error:
         list(module("1 / 0"))
-    assert str(tmp_path / "child.log") in str(error.value)
+    assert str(tmp_path / "a_child_of_ours.log") in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -96,7 +96,7 @@ def test_a_child_dies_with_its_parent(tmp_path):
         from pathlib import Path
         from rgsupport import child
         path = {{"PYTHONPATH": {str(tmp_path)!r}}}
-        for message in child.run("sleeper", {{}}, log=Path("child.log"), environment=path):
+        for message in child.run(child.Call("sleeper", {{}}, Path("child.log"), path)):
             print(message["pid"], flush=True)
     """)
     process = subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, cwd=tmp_path)
@@ -105,3 +105,66 @@ def test_a_child_dies_with_its_parent(tmp_path):
     process.wait()
     process.stdout.close()
     wait_until_gone(pid)
+
+
+WITH_A_CHILD_OF_ITS_OWN = """
+import subprocess
+own = subprocess.Popen(["sleep", "600"])
+emit({"pid": own.pid})
+"""
+
+
+@pytest.mark.parametrize("end", ["time.sleep(600)", "os.kill(os.getpid(), 9)", "return", "1 / 0"])
+def test_what_a_child_started_is_gone_when_its_messages_end_however_they_end(module, end):
+    messages = module(WITH_A_CHILD_OF_ITS_OWN + end)
+    pid = next(messages)["pid"]
+    if end == "time.sleep(600)":
+        messages.close()
+    else:
+        with suppress(EngineError):
+            list(messages)
+    wait_until_gone(pid)
+
+
+def test_what_a_child_started_dies_with_our_death(tmp_path):
+    body = textwrap.indent(WITH_A_CHILD_OF_ITS_OWN + "time.sleep(600)", "    ").strip()
+    (tmp_path / "sleeper.py").write_text(SERVE.format(body=body))
+    parent = textwrap.dedent(f"""
+        from pathlib import Path
+        from rgsupport import child
+        for message in child.run(child.Call("sleeper", {{}}, Path("child.log"), {{"PYTHONPATH": {str(tmp_path)!r}}})):
+            print(message["pid"], flush=True)
+    """)
+    process = subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, cwd=tmp_path)
+    pid = int(process.stdout.readline())
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    wait_until_gone(pid)
+
+
+def several(folder, bodies):
+    for name, body in bodies.items():
+        (folder / f"{name}.py").write_text(SERVE.format(body=textwrap.indent(body, "    ").strip()))
+    return child.run_all([call(folder, name) for name in bodies])
+
+
+def test_children_that_run_together_tell_their_messages_with_their_place(tmp_path):
+    waits = "emit({'i': 0}); emit({'i': 1})"
+    told = list(several(tmp_path, {"child_one": waits, "child_two": waits}))
+    assert sorted((place, message["i"]) for place, message in told) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+
+
+def test_a_child_that_fails_does_not_end_the_others(tmp_path):
+    told = list(several(tmp_path, {"child_one": "1 / 0", "child_two": "time.sleep(1); emit({'i': 1})"}))
+    (failure,) = [message for place, message in told if place == 0]
+    assert isinstance(failure, EngineError)
+    assert [message for place, message in told if place == 1] == [{"i": 1}]
+
+
+def test_closing_the_messages_of_several_children_ends_them_all(tmp_path):
+    body = "emit({'pid': os.getpid()}); time.sleep(600)"
+    messages = several(tmp_path, {"child_one": body, "child_two": body})
+    pids = [next(messages)[1]["pid"] for _ in range(2)]
+    messages.close()
+    assert not any(map(is_running, pids))

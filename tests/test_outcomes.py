@@ -6,8 +6,8 @@ from polars.testing import assert_frame_equal
 
 from counts import problem_table, solved, table, verdict_table
 from rgsupport import schemas
-from rgsupport.errors import StoreError
-from rgsupport.outcomes import outcomes
+from rgsupport.errors import EngineError, StoreError
+from rgsupport.outcomes import IDENTICAL_TOKENS, outcomes, refuse_identical
 from rgsupport.types import Status
 
 PROBLEMS = problem_table({"a": "dice", "b": "dice", "c": "arc_1d"})
@@ -16,13 +16,13 @@ statuses = st.lists(st.sampled_from(list(Status)), max_size=8)
 
 
 def test_every_status_is_counted_in_its_own_column():
-    all_six = [Status.CORRECT, Status.CORRECT, Status.WRONG, *Status]
-    found = outcomes(verdict_table({"a": all_six}), PROBLEMS, model="base", samples=None)
+    all_seven = [Status.CORRECT, Status.CORRECT, Status.WRONG, *Status]
+    found = outcomes(verdict_table({"a": all_seven}), PROBLEMS, model="base", samples=None)
     row = found.row(by_predicate=(pl.col("problem_id") == "a") & (pl.col("verdict") == "strict"), named=True)
     assert row == {
         "task": "dice", "problem_id": "a", "model": "base", "verdict": "strict",
-        "n": 9, "c": 3, "wrong": 2, "no_answer": 1, "truncated": 1, "timeout": 1, "error": 1,
-        "tokens": sum(range(10, 19)),
+        "n": 10, "c": 3, "wrong": 2, "no_answer": 1, "truncated": 1, "prompt_too_long": 1, "timeout": 1, "error": 1,
+        "tokens": sum(range(10, 20)), "n_responses": 10, "n_distinct": 10,
     }  # fmt: skip
 
 
@@ -78,3 +78,33 @@ def test_a_sample_with_two_verdicts_is_refused():
     verdicts = verdict_table({"a": solved(1, 2), "b": solved(1, 2)})
     with pytest.raises(StoreError, match="the rlvr model has two verdicts on one sample of problem b"):
         outcomes(pl.concat([verdicts, verdicts[-1:]]), PROBLEMS, model="rlvr", samples=None)
+
+
+@given(st.lists(st.none() | st.integers(0, 3), max_size=12))
+def test_responses_and_different_ones_are_counted_as_a_set_counts_them(texts):
+    found = outcomes(
+        verdict_table({"a": solved(0, len(texts))}, texts={"a": texts}), PROBLEMS, model="base", samples=None
+    )
+    row = found.row(by_predicate=(pl.col("problem_id") == "a") & (pl.col("verdict") == "lenient"), named=True)
+    responses = [text for text in texts if text is not None]
+    assert (row["n"], row["n_responses"], row["n_distinct"]) == (len(texts), len(responses), len(set(responses)))
+
+
+def counted(texts):
+    """Return the outcomes of a model with these texts; sample i has 10 + i tokens."""
+    verdicts = verdict_table({name: solved(0, len(of)) for name, of in texts.items()}, texts=texts)
+    return outcomes(verdicts, PROBLEMS, model="base", samples=None)
+
+
+def test_a_model_that_gives_each_problem_one_response_only_is_refused_with_the_likely_cause():
+    with pytest.raises(EngineError, match="ignores the seed or the temperature") as error:
+        refuse_identical(counted({"a": [1] * 20, "b": [2] * 20}))
+    assert "38 repeated responses" in str(error.value)
+
+
+def test_one_different_response_or_few_tokens_are_no_reason_to_refuse():
+    refuse_identical(counted({"a": [1] * 20, "b": [2] * 19 + [3]}))
+    refuse_identical(counted({"a": [1] * 20}))  # 19/20 of 390 tokens
+    refuse_identical(counted({"a": [1], "b": [2]}))
+    refuse_identical(counted({}))
+    assert IDENTICAL_TOKENS > 390

@@ -1,18 +1,24 @@
+import gc
+import hashlib
+import tracemalloc
+from dataclasses import replace
 from itertools import groupby
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rgsupport.errors import UsageError
-from rgsupport.models import find
-from rgsupport.sampling import Prompts, Sealer, completion_inputs, refuse_unequal_room, requests
+from rgsupport.errors import EngineError
+from rgsupport.prompting import Prompt
+from rgsupport.sampling import Sameness, Sealer, completion_inputs, requests, without_room
+from rgsupport.seeds import sample_seed
 from rgsupport.shards import Shard, missing
 from rgsupport.store import ModelRecord, Plan, Record, Run
 from rgsupport.types import BASE, RLVR, Completion, FinishReason, SamplingParams
 
 PROBLEMS = ["0000000000000001", "0000000000000002", "0000000000000003"]
-TOKENS = {problem: (index,) for index, problem in enumerate(PROBLEMS)}
+PROMPTS = {problem: Prompt((index,), f"text {index}") for index, problem in enumerate(PROBLEMS)}
 RECORD = Record(
     seed=45,
     tasks={},
@@ -34,17 +40,17 @@ def completion(made, problem, index, *, seed=None):
 @given(samples=st.integers(1, 600))
 def test_every_owed_sample_is_requested_once_with_its_own_seed_and_prompt(tmp_path_factory, samples):
     made = sealer(tmp_path_factory.mktemp("run"), missing(PROBLEMS, samples=samples, have=[]))
-    asked = list(requests(made, TOKENS))
+    asked = list(requests(made, PROMPTS))
     assert sorted((request.problem_id, request.sample_index) for request in asked) == [
         (problem, index) for problem in PROBLEMS for index in range(samples)
     ]
-    assert all(request.token_ids == TOKENS[request.problem_id] for request in asked)
+    assert all(Prompt(request.token_ids, request.text) == PROMPTS[request.problem_id] for request in asked)
     assert len({request.seed for request in asked}) == len(asked)
 
 
 def test_the_problems_take_turns_in_stripes_so_that_each_prompt_is_computed_for_many_samples(tmp_path):
     made = sealer(tmp_path, missing(PROBLEMS, samples=32, have=[]))
-    runs = [(problem, len(list(run))) for problem, run in groupby(requests(made, TOKENS), lambda r: r.problem_id)]
+    runs = [(problem, len(list(run))) for problem, run in groupby(requests(made, PROMPTS), lambda r: r.problem_id)]
     assert runs == [(problem, 16) for problem in PROBLEMS] * 2
 
 
@@ -67,7 +73,7 @@ def test_what_an_interrupted_command_finished_is_not_owed_again_even_under_anoth
         first.add(completion(first, PROBLEMS[0], index))
     second = sealer(tmp_path, missing(PROBLEMS, samples=6, have=[]))
     assert second.recover() == 2
-    owed = {(shard.problem_id, index) for shard, indices in second.owed() for index in indices}
+    owed = {(shard.problem_id, index) for shard in second.shards() for index in second.lacking(shard)}
     assert owed == {(p, i) for p in PROBLEMS for i in range(6)} - {(PROBLEMS[0], 0), (PROBLEMS[0], 2)}
 
 
@@ -82,7 +88,7 @@ def test_the_journal_goes_when_all_its_samples_are_sealed(tmp_path):
     for problem in PROBLEMS:
         for index in range(2):
             made.add(completion(made, problem, index))
-    made.finish()
+    made.close()
     assert not list(tmp_path.rglob("journal-*"))
 
 
@@ -91,10 +97,80 @@ def test_the_two_models_have_independent_streams(tmp_path):
     assert base.seed(PROBLEMS[0], 0) != rlvr.seed(PROBLEMS[0], 0)
 
 
-def test_models_of_unlike_context_are_refused_only_where_the_difference_would_show():
-    long = (find("owner/long"), Prompts(TOKENS, opens_thought=False, context_length=1000))
-    short = (find("owner/short"), Prompts(TOKENS, opens_thought=False, context_length=100))
-    refuse_unequal_room(long, short, SamplingParams(max_tokens=99))
-    refuse_unequal_room(long, long, SamplingParams(max_tokens=5000))
-    with pytest.raises(UsageError, match="--max-tokens 99 gives both"):
-        refuse_unequal_room(long, short, SamplingParams(max_tokens=100))
+def test_waiting_completions_are_not_held_in_memory(tmp_path):
+    made = sealer(tmp_path, missing(PROBLEMS, samples=256, have=[]))
+    gc.collect()
+    before = len(gc.get_objects())
+    text = "x" * 100_000
+    tracemalloc.start()
+    for index in range(200):
+        made.add(replace(completion(made, PROBLEMS[0], index), text=text + str(index)))
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 2_000_000  # their texts are 20 MB
+    assert len(gc.get_objects()) - before < 20_000
+
+
+def test_prompts_without_room_cost_their_own_samples_only(tmp_path):
+    made = sealer(tmp_path, missing(PROBLEMS, samples=4, have=[]))
+    for lost in without_room(made, {PROBLEMS[1]}):
+        assert lost.finish_reason is FinishReason.PROMPT_TOO_LONG
+        assert (lost.text, lost.n_tokens) == ("", 0)
+        made.add(lost)
+    fitting = {problem: prompt for problem, prompt in PROMPTS.items() if problem != PROBLEMS[1]}
+    assert {request.problem_id for request in requests(made, fitting)} == fitting.keys()
+    assert Run(tmp_path).completions(BASE).listing(completion_inputs(RECORD, BASE)) == [Shard(PROBLEMS[1], 0, 4)]
+
+
+def test_sameness_is_told_only_after_many_tokens_without_one_difference(tmp_path):
+    made = sealer(tmp_path, [])
+    alike = [replace(completion(made, PROBLEMS[0], index), text="same", n_tokens=50) for index in range(40)]
+    watched = Sameness()
+    for one in alike[:10]:
+        watched.add(one)
+    with pytest.raises(EngineError, match="all 10 repeated responses are identical"):
+        watched.add(alike[10])
+    unlike = Sameness()
+    unlike.add(alike[0])
+    unlike.add(completion(made, PROBLEMS[0], 1))
+    for one in alike:
+        unlike.add(one)
+
+
+def test_aborted_samples_are_no_identical_responses(tmp_path):
+    made = sealer(tmp_path, [])
+    watched = Sameness()
+    for index in range(1000):
+        lost = Completion(PROBLEMS[0], index, made.seed(PROBLEMS[0], index), "", FinishReason.ABORT, 100)
+        watched.add(lost)
+
+
+def test_no_two_samples_of_the_papers_whole_sweep_share_a_seed():
+    """Check all 24.6 million (15 tasks x 50 questions x 2 models x 16,384 samples), whoever of the workers has them."""
+    problems = [f"{index:016x}" for index in range(15 * 50)]
+    seeds = np.empty((2, len(problems), 16_384), dtype=np.int64)
+    for at, role in enumerate((BASE, RLVR)):
+        for place, problem in enumerate(problems):
+            prefix = hashlib.sha256(f"45\0{role}\0{problem}\0".encode())
+            for index in range(16_384):
+                key = prefix.copy()
+                key.update(str(index).encode())
+                seeds[at, place, index] = int.from_bytes(key.digest()[:8], "big") >> 1
+    generator = np.random.default_rng(1)
+    for at, place, index in zip(*(generator.integers(0, size, 1000) for size in seeds.shape), strict=True):
+        role = (BASE, RLVR)[at]
+        assert seeds[at, place, index] == sample_seed(
+            run_seed=45, stream=role, problem_id=problems[place], sample_index=int(index)
+        )
+    ordered = np.sort(seeds, axis=None)
+    assert (ordered[1:] != ordered[:-1]).all()
+    assert ordered[0] >= 0
+
+
+@given(samples=st.integers(1, 2000), workers=st.integers(1, 8))
+def test_the_processes_of_a_model_share_out_the_plan(samples, workers):
+    owed = missing(PROBLEMS, samples=samples, have=[])
+    parts = [owed[place::workers] for place in range(workers)]
+    dealt = sorted((shard.problem_id, index) for part in parts for shard in part for index in shard.indices())
+    assert dealt == [(problem, index) for problem in PROBLEMS for index in range(samples)]
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1

@@ -1,15 +1,11 @@
-import os
-import random
-
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rgsupport import shards
 from rgsupport.errors import StoreError
 from rgsupport.schemas import COMPLETIONS
-from rgsupport.shards import BLOCK, Journal, Shard, ShardFolder, completions_frame, missing
+from rgsupport.shards import BLOCK, Shard, ShardFolder, completions_frame, missing
 from rgsupport.types import Completion, FinishReason
 
 PROBLEM = "0123456789abcdef"
@@ -132,86 +128,9 @@ def test_a_flipped_bit_is_found_unless_it_changes_nothing(tmp_path_factory, plac
     assert found.equals(frame(shard))
 
 
-texts = st.text(max_size=40)
-
-
-@given(text=texts)
-def test_any_text_survives_the_journal_and_the_shard(tmp_path_factory, text):
-    folder = tmp_path_factory.mktemp("journal")
-    journal = Journal(folder)
-    journal.append(completion(0, text=text))
-    journal.close()
-    assert list(Journal(folder).read()) == [completion(0, text=text)]
+@given(text=st.text(max_size=40))
+def test_any_text_survives_the_shard(tmp_path_factory, text):
     shard = Shard(PROBLEM, 0, 1)
-    stored = ShardFolder(folder, COMPLETIONS)
+    stored = ShardFolder(tmp_path_factory.mktemp("shards"), COMPLETIONS)
     stored.write(shard, completions_frame([completion(0, text=text)]), constant)
     assert stored.read(shard, constant)["text"].to_list() == [text]
-
-
-@given(cut=st.integers(0, 10_000), seed=st.integers(0, 99))
-def test_a_journal_cut_at_any_byte_yields_the_whole_lines_before_the_cut(tmp_path_factory, cut, seed):
-    folder = tmp_path_factory.mktemp("journal")
-    journal = Journal(folder)
-    written = [completion(index, text="x" * random.Random(seed + index).randrange(50)) for index in range(20)]
-    for entry in written:
-        journal.append(entry)
-    journal.close()
-    (path,) = folder.glob("journal-*.jsonl")
-    data = path.read_bytes()[:cut]
-    path.write_bytes(data)
-    assert list(Journal(folder).read()) == written[: data.count(b"\n")]
-
-
-@pytest.mark.parametrize(
-    "line", [b"[" * 99_999 + b"\n", b"{}\n", b"nonsense\n", b'{"problem_id": 1, "text": 2}\n', b"[]\n", b"\xff\xfe\n"]
-)
-def test_a_damaged_line_inside_a_journal_is_refused_with_its_number(tmp_path, line):
-    journal = Journal(tmp_path)
-    journal.append(completion(0))
-    journal.close()
-    (path,) = tmp_path.glob("journal-*.jsonl")
-    path.write_bytes(path.read_bytes() + line)
-    with pytest.raises(StoreError, match="line 2"):
-        list(Journal(tmp_path).read())
-
-
-def test_the_journal_drops_only_files_whose_completions_are_all_in_shards(tmp_path):
-    first, second = Journal(tmp_path), Journal(tmp_path)
-    first.append(completion(0))
-    second.append(completion(1))
-    for journal in (first, second):
-        journal.close()
-    Journal(tmp_path).drop([Shard(PROBLEM, 0, 1)])
-    assert [entry.sample_index for entry in Journal(tmp_path).read()] == [1]
-
-
-def test_the_file_that_is_being_written_is_never_dropped(tmp_path):
-    journal = Journal(tmp_path)
-    journal.append(completion(0))
-    journal.drop([Shard(PROBLEM, 0, 10)])
-    journal.append(completion(1))
-    assert len(list(Journal(tmp_path).read())) == 2
-
-
-def test_a_long_journal_begins_a_new_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(shards, "_JOURNAL_BYTES", 500)
-    journal = Journal(tmp_path)
-    begun = [journal.append(completion(index)) for index in range(20)]
-    assert begun[0]
-    assert 1 < sum(begun) < 20
-    assert len(list(Journal(tmp_path).read())) == 20
-
-
-def test_a_folder_that_cannot_be_written_is_an_error_of_one_line(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot write"):
-        Journal(tmp_path / "file").append(completion(0))
-
-
-def test_the_journal_survives_the_death_of_the_process(tmp_path):
-    child = os.fork()
-    if child == 0:
-        Journal(tmp_path).append(completion(0))
-        os.kill(os.getpid(), 9)
-    os.waitpid(child, 0)
-    assert list(Journal(tmp_path).read()) == [completion(0)]

@@ -207,19 +207,24 @@ def test_each_kind_of_verdict_has_its_own_numbers():
 
 
 def test_shares_are_of_all_samples_and_pass_at_1_given_an_answer_of_the_verified_ones():
-    counts = {"n": 10, "c": 2, "wrong": 3, "no_answer": 1, "truncated": 2, "timeout": 1, "error": 1, "tokens": 500}
-    other = {"n": 5, "c": 5, "wrong": 0, "no_answer": 0, "truncated": 0, "timeout": 0, "error": 0, "tokens": 100}
+    names = ("n", "c", "wrong", "no_answer", "truncated", "prompt_too_long", "timeout", "error")
+    counts = dict(zip(names, (10, 2, 3, 1, 1, 1, 1, 1), strict=True))
+    other = dict(zip(names, (5, 5, 0, 0, 0, 0, 0, 0), strict=True))
     rows = [
         {"task": "dice", "problem_id": problem, "model": model, "verdict": "lenient", **values}
-        for problem, values in (("a", counts), ("b", other))
+        for problem, values in (
+            ("a", counts | {"tokens": 500, "n_responses": 9, "n_distinct": 5}),
+            ("b", other | {"tokens": 100, "n_responses": 5, "n_distinct": 5}),
+        )
         for model in ("base", "rlvr")
     ]
     row = one(analyze(table(rows, schemas.OUTCOMES), DICE, [1]).shares, model="base")
     assert (row["n_problems"], row["n_samples"], row["mean_tokens"]) == (2, 15, 40)
     assert row["pass_at_1"] == pytest.approx((0.2 + 1) / 2)
     assert row["pass_at_1_answered"] == pytest.approx(7 / 10)
-    shares = [row[name] for name in ("no_answer", "truncated", "timeout", "error")]
-    assert shares == pytest.approx([1 / 15, 2 / 15, 1 / 15, 1 / 15])
+    shares = [row[name] for name in ("no_answer", "truncated", "prompt_too_long", "timeout", "error")]
+    assert shares == pytest.approx([1 / 15] * 5)
+    assert row["duplicates"] == pytest.approx((4 / 8 + 0) / 2)
 
 
 def test_pass_at_1_given_an_answer_is_empty_when_nothing_was_answered():
@@ -237,7 +242,8 @@ def test_pass_at_1_given_an_answer_is_empty_when_nothing_was_answered():
 def test_shares_without_a_single_sample_are_empty():
     row = one(analyze(outcome_table([(0, 0, 4, 1)]), DICE, [1]).shares, model="base", verdict="lenient")
     assert [name for name, value in row.items() if value is None] == [
-        "pass_at_1", "pass_at_1_answered", "no_answer", "truncated", "timeout", "error", "mean_tokens"
+        "pass_at_1", "pass_at_1_answered", "no_answer", "truncated", "prompt_too_long", "timeout", "error",
+        "mean_tokens", "duplicates",
     ]  # fmt: skip
 
 
@@ -272,3 +278,13 @@ def test_a_large_budget_keeps_small_chances_apart():
     assert base == pytest.approx([1 / 16384, 0.5, 1], rel=1e-12)
     rlvr = one(found.pass_at_k, model="rlvr", verdict="lenient", k=8192)["pass_at_k"]
     assert rlvr == pytest.approx(1 - math.comb(16382, 8192) / math.comb(16384, 8192), rel=1e-12)
+
+
+@pytest.mark.parametrize(("texts", "share"), [([1] * 6, 1.0), ([1, 2, 3, 4], 0.0), ([1], None), ([None] * 3, None)])
+def test_duplicates_are_1_where_all_responses_are_identical_and_0_where_all_differ(texts, share):
+    problems = problem_table({"a": "dice"})
+    frames = [
+        outcomes(verdict_table({"a": [Status.WRONG] * len(texts)}, texts={"a": texts}), problems, model=model)
+        for model in ("base", "rlvr")
+    ]
+    assert analyze(pl.concat(frames), DICE, [1]).shares["duplicates"].to_list() == [share] * 4

@@ -14,6 +14,7 @@ ENTRY = {
     "text": "t",
     "finish_reason": "stop",
     "n_tokens": 3,
+    "logprobs": None,
 }
 
 
@@ -60,4 +61,5 @@ def test_whatever_stands_in_a_field_it_is_built_or_refused_with_a_type_error(key
         made = build(Completion, {**ENTRY, key: value})
     except TypeError:
         return
-    assert type(getattr(made, key)) in (str, int, FinishReason)
+    assert type(getattr(made, key)) in (str, int, FinishReason, type(None))
+    assert key == "logprobs" or getattr(made, key) is not None

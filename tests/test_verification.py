@@ -41,8 +41,11 @@ class Watched:
         return self._jail.score(jobs)
 
 
+NO_LOGPROBS = (None,) * 4
+
+
 def completions(*texts, problem="a", reason="stop"):
-    rows = [(problem, place, 7, reason, 3, text) for place, text in enumerate(texts)]
+    rows = [(problem, place, 7, reason, 3, text, *NO_LOGPROBS) for place, text in enumerate(texts)]
     return pl.DataFrame(rows, schema=COMPLETIONS.columns, orient="row")
 
 
@@ -88,6 +91,7 @@ def test_a_cut_completion_without_an_answer_is_truncated(jail):
 
 def test_an_aborted_completion_is_an_error_whatever_it_says(jail):
     assert one(jail, "<answer>12</answer>", reason="abort") == ("error", "error", None)
+    assert one(jail, "", reason="prompt_too_long") == ("prompt_too_long", "prompt_too_long", None)
 
 
 def test_a_verifier_that_hangs_is_a_timeout_of_both_verdicts(jail):
@@ -152,7 +156,7 @@ PIECES = st.sampled_from(
 ROWS = st.lists(
     st.tuples(
         st.sampled_from(sorted(PROBLEMS)),
-        st.sampled_from(["stop", "length", "abort"]),
+        st.sampled_from(["stop", "length", "abort", "prompt_too_long"]),
         st.lists(PIECES, max_size=8).map("".join),
     ),
     max_size=20,
@@ -171,6 +175,8 @@ def plain_status(problem, answer, *, normalise):
 
 
 def plain_verdict(problem, reason, text, *, thinking):
+    if reason == "prompt_too_long":
+        return (Status.PROMPT_TOO_LONG, Status.PROMPT_TOO_LONG, None, None)
     if reason == "abort":
         return (Status.ERROR, Status.ERROR, None, None)
     missing = Status.TRUNCATED if reason == "length" else Status.NO_ANSWER
@@ -188,11 +194,14 @@ def plain_verdict(problem, reason, text, *, thinking):
 @settings(max_examples=60)
 @given(rows=ROWS, thinking=st.booleans())
 def test_verdicts_equal_those_of_a_plain_loop_whatever_the_cache_holds(jail, rows, thinking):
-    table = [(problem, place, 7, reason, 3, text) for place, (problem, reason, text) in enumerate(rows)]
+    table = [(problem, place, 7, reason, 3, text, *NO_LOGPROBS) for place, (problem, reason, text) in enumerate(rows)]
     frame = pl.DataFrame(table, schema=COMPLETIONS.columns, orient="row")
     expected = pl.DataFrame(
         [
-            (problem, place, 3, *plain_verdict(problem, reason, text, thinking=thinking))
+            (
+                *(problem, place, 3, *plain_verdict(problem, reason, text, thinking=thinking)),
+                None if reason in ("abort", "prompt_too_long") else hash_of(text),
+            )
             for place, (problem, reason, text) in enumerate(rows)
         ],
         schema=VERDICTS.columns,

@@ -1,19 +1,24 @@
-"""Run a stage in a child process: a job goes in as JSON, messages come back line by line, its errors are raised here.
+"""Run stages in child processes: a job goes in as JSON, messages come back line by line, errors are raised here.
 
 Models and generators run in children, so that a model's memory is really freed, a generator has a fixed hash seed, and
-what libraries print cannot mix with our output. A child dies with its parent, however that ends.
+what libraries print cannot mix with our output. A child dies with its parent, however that ends, and whatever it has
+started (an engine's own processes, which hold a GPU) dies with it.
 """
 
 import ctypes
 import json
 import os
+import queue
+import select
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, Self
 
 from rgsupport import errors
 from rgsupport.errors import EngineError, RgsupportError
@@ -21,63 +26,140 @@ from rgsupport.errors import EngineError, RgsupportError
 Emit = Callable[[Mapping[str, object]], None]
 """Sends a message of JSON values to the parent."""
 _PR_SET_PDEATHSIG = 1
+_GUARD_SECONDS = 1.0  # how often a guard looks whether its child lives
 
 
-def run(
-    module: str, job: Mapping[str, object], *, log: Path, environment: Mapping[str, str], cwd: Path | None = None
-) -> Iterator[dict[str, Any]]:
-    """Run `python -m module` and yield its messages; close the iterator to end it early.
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A job for a child process.
 
-    Args:
+    Attributes:
         module: A module whose main part calls `serve`.
         job: What it has to do, JSON values.
         log: File that takes what the child's libraries print.
         environment: Variables added to ours.
         cwd: Working directory, ours when None.
+    """
+
+    module: str
+    job: Mapping[str, object]
+    log: Path
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    cwd: Path | None = None
+
+
+def run(call: Call) -> Iterator[dict[str, Any]]:
+    """Run `python -m module` and yield its messages; close the iterator to end it early.
 
     Raises:
         RgsupportError: The child raised it; class and text are the child's.
         EngineError: The child died; names the log.
     """
-    with log.open("wb") as printed:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", module],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=printed,
-            env={**os.environ, **environment},
-            cwd=cwd,
-            start_new_session=True,  # Ctrl-C reaches us alone; we then end the child
-        )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        # stdin stays open for as long as we live: the child takes its end for our death.
-        process.stdin.write(json.dumps(job).encode() + b"\n")
-        process.stdin.flush()
-        for line in process.stdout:
-            message = json.loads(line)
-            if "done" in message:
-                return
-            if "error" in message:
-                raise getattr(errors, message["error"])(message["text"])
-            yield message
-        raise EngineError(_obituary(module, process.wait(), log))
-    except BrokenPipeError:
-        raise EngineError(_obituary(module, process.wait(), log)) from None
-    finally:
-        process.kill()
-        process.stdin.close()
-        process.stdout.close()
-        process.wait()
+    with _Child(call) as child:
+        yield from child.messages()
 
 
-def _obituary(module: str, code: int, log: Path) -> str:
+def run_all(calls: Sequence[Call]) -> Iterator[tuple[int, dict[str, Any] | RgsupportError]]:
+    """Run several children at the same time; yield the messages of each with its place, or the error it ended with.
+
+    One that fails does not end the others; closing the iterator ends them all.
+    """
+    if len(calls) == 1:  # nothing to wait for beside it
+        try:
+            yield from ((0, message) for message in run(calls[0]))
+        except RgsupportError as error:
+            yield 0, error
+        return
+    arrived: queue.SimpleQueue[tuple[int, dict[str, Any] | RgsupportError | None]] = queue.SimpleQueue()
+
+    def forward(place: int, child: "_Child") -> None:
+        try:
+            for message in child.messages():
+                arrived.put((place, message))
+        except RgsupportError as error:
+            arrived.put((place, error))
+        finally:
+            arrived.put((place, None))
+
+    with ExitStack() as stack:
+        # Started here and not in the threads: a child would die with the thread that started it.
+        children = [stack.enter_context(_Child(call)) for call in calls]
+        threads = [threading.Thread(target=forward, args=pair, daemon=True) for pair in enumerate(children)]
+        stack.callback(lambda: [thread.join() for thread in threads])
+        stack.callback(lambda: [child.kill() for child in children])
+        for thread in threads:
+            thread.start()
+        running = len(children)
+        while running:
+            place, message = arrived.get()
+            if message is None:
+                running -= 1
+            else:
+                yield place, message
+
+
+class _Child:
+    """A child process at work."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        with call.log.open("wb") as printed:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", call.module],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=printed,
+                env={**os.environ, **call.environment},
+                cwd=call.cwd,
+                start_new_session=True,  # Ctrl-C reaches us alone, and what the child starts can be killed with it
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(BrokenPipeError):
+                    pipe.close()
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """Yield the messages of the child until it says that it is done."""
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            # stdin stays open for as long as we live: the child takes its end for our death.
+            process.stdin.write(json.dumps(self._call.job).encode() + b"\n")
+            process.stdin.flush()
+            for line in process.stdout:
+                message = json.loads(line)
+                if "done" in message:
+                    return
+                if "error" in message:
+                    raise getattr(errors, message["error"])(message["text"])
+                yield message
+        except BrokenPipeError:
+            pass
+        raise EngineError(_obituary(self._call, process.wait()))
+
+    def kill(self) -> None:
+        """Kill the child and everything it started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+def _obituary(call: Call, code: int) -> str:
     how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-    lines = log.read_text(errors="replace").strip().splitlines()
+    lines = call.log.read_text(errors="replace").strip().splitlines()
     last = f": {lines[-1].strip()[:300]}" if lines else ""
     hint = " (out of memory?)" if code == -signal.SIGKILL else ""
-    return f"the process of {module} {how}{hint}{last} (see {log}); what was finished is kept, the same command goes on"
+    return (
+        f"the process of {call.module} {how}{hint}{last} (see {call.log}); "
+        "what was finished is kept, the same command goes on"
+    )
 
 
 def serve(main: Callable[[dict[str, Any], Emit], None]) -> None:
@@ -85,11 +167,12 @@ def serve(main: Callable[[dict[str, Any], Emit], None]) -> None:
 
     Standard output is taken for messages; what libraries print goes to standard error.
     """
-    _die_with_parent()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    job = json.loads(sys.stdin.buffer.readline())
+    _start_guard()
     messages = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
-    job = json.loads(sys.stdin.buffer.readline())
-    threading.Thread(target=_exit_at_end_of_stdin, daemon=True).start()
 
     def emit(message: Mapping[str, object]) -> None:
         messages.write(json.dumps(message).encode() + b"\n")
@@ -101,14 +184,18 @@ def serve(main: Callable[[dict[str, Any], Emit], None]) -> None:
         emit({"error": type(error).__name__, "text": str(error)})
 
 
-def _die_with_parent() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def _start_guard() -> None:
+    """Fork a guard: when the parent or this process is gone, it kills the process group, itself included."""
+    watched = os.getpid()
+    if os.fork() == 0:
+        _guard(watched)
 
 
-def _exit_at_end_of_stdin() -> None:
-    # The portable way, and the one that works when the parent died before prctl: its end of the pipe closes.
-    # Read without Python's buffer, whose lock must be free when the interpreter ends.
-    while os.read(0, 4096):
-        pass
+def _guard(watched: int) -> NoReturn:
+    os.close(1)  # or the parent would wait for messages after the child's death
+    while os.getppid() == watched:
+        readable, _, _ = select.select([0], [], [], _GUARD_SECONDS)
+        if readable and not os.read(0, 4096):  # the end of our standard input: the parent is gone
+            break
+    os.killpg(0, signal.SIGKILL)
     os._exit(1)

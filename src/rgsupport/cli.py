@@ -6,26 +6,38 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from rgsupport.errors import RgsupportError
+from rgsupport.errors import RgsupportError, UsageError
 from rgsupport.options import (
+    AllowUnequal,
+    Api,
     Base,
     BatchSize,
     Config,
     Device,
     Dtype,
+    EngineName,
+    EngineOptions,
+    Gpus,
+    Json,
     Ks,
+    Logprobs,
     MaxTokens,
     Out,
+    Pilot,
+    Plan,
     Problems,
     Prompt,
     Rlvr,
     RunFolder,
     Samples,
     Seed,
+    Server,
     Set,
     Tasks,
     Temperature,
+    TensorParallel,
     TopP,
+    Workers,
 )
 
 # Typer has a copy of click, or uses the installed one, depending on its version; this is the error of the right one.
@@ -58,26 +70,47 @@ def run(
     max_tokens: MaxTokens = None,
     prompt: Prompt = None,
     set_: Set = None,
+    logprobs: Logprobs = None,
+    engine: EngineName = None,
+    gpus: Gpus = None,
+    tensor_parallel: TensorParallel = None,
+    workers: Workers = None,
+    server: Server = None,
+    api: Api = None,
     device: Device = None,
     dtype: Dtype = None,
     batch_size: BatchSize = None,
+    engine_option: EngineOptions = None,
+    allow_unequal: AllowUnequal = None,
     out: Out = None,
     config: Config = None,
+    plan: Plan = False,
+    pilot: Pilot = False,
 ) -> None:
     """Generate, sample, verify, analyze and report; the same command again resumes."""
     from rgsupport import pipeline, settings, store
 
+    if pilot and not plan:
+        msg = "--pilot belongs to --plan: `run --plan --pilot` samples 1% of the plan and says what the rest will cost"
+        raise UsageError(msg)
+
     given = {
         "tasks": tasks, "k": k, "base": base, "rlvr": rlvr, "problems": problems, "samples": samples, "seed": seed,
         "temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "prompt": prompt,
-        "device": device, "dtype": dtype, "batch_size": batch_size, "out": None if out is None else str(out),
+        "logprobs": logprobs,
+        "engine": engine, "gpus": gpus, "tensor_parallel": tensor_parallel, "workers": workers, "server": server,
+        "api": api, "device": device, "dtype": dtype, "batch_size": batch_size, "allow_unequal": allow_unequal,
+        "out": None if out is None else str(out),
     }  # fmt: skip
     file = {} if config is None else settings.read_file(config)
-    asked = settings.resolve(file, given, _params(file, set_))
+    asked = settings.resolve(
+        _default_pair(file, given), file, given, _params(file, set_), _engine_options(file, engine_option)
+    )
     directory = store.Run(pipeline.run_directory(asked))
-    if base is None and "base" not in file:
-        _announce_miniature()
     with directory.locked():
+        if plan:
+            _print_forecast(pipeline.plan(directory, asked, _watcher(), pilot=pilot))
+            return
         pipeline.run(directory, asked, _watcher())
     _print_tables(directory)
 
@@ -109,9 +142,18 @@ def sample(
     top_p: TopP = None,
     max_tokens: MaxTokens = None,
     prompt: Prompt = None,
+    logprobs: Logprobs = None,
+    engine: EngineName = None,
+    gpus: Gpus = None,
+    tensor_parallel: TensorParallel = None,
+    workers: Workers = None,
+    server: Server = None,
+    api: Api = None,
     device: Device = None,
     dtype: Dtype = None,
     batch_size: BatchSize = None,
+    engine_option: EngineOptions = None,
+    allow_unequal: AllowUnequal = None,
 ) -> None:
     """Sample both models on the problems of a run, as far as samples are missing."""
     from rgsupport import pipeline, settings, store
@@ -120,12 +162,15 @@ def sample(
     directory.record()
     given = {
         "k": k, "base": base, "rlvr": rlvr, "samples": samples, "temperature": temperature, "top_p": top_p,
-        "max_tokens": max_tokens, "prompt": prompt, "device": device, "dtype": dtype, "batch_size": batch_size,
+        "max_tokens": max_tokens, "prompt": prompt, "logprobs": logprobs,
+        "engine": engine, "gpus": gpus, "tensor_parallel": tensor_parallel, "workers": workers, "server": server,
+        "api": api, "device": device, "dtype": dtype, "batch_size": batch_size, "allow_unequal": allow_unequal,
+
     }  # fmt: skip
     stored = _stored(directory)
     if k is not None and samples is None:
         stored.pop("samples", None)
-    asked = settings.resolve(stored, given)
+    asked = settings.resolve(_default_pair(stored, given), stored, given, _engine_options({}, engine_option))
     with directory.locked():
         pipeline.sample(directory, asked, _watcher())
     typer.echo(f"{asked.samples} samples of each problem and model are in {folder / 'completions'}")
@@ -166,6 +211,36 @@ def report(folder: RunFolder) -> None:
     with directory.locked():
         pipeline.report(directory)
     _print_tables(directory)
+
+
+@app.command()
+def doctor(
+    base: Base = None,
+    rlvr: Rlvr = None,
+    engine: EngineName = None,
+    gpus: Gpus = None,
+    server: Server = None,
+    api: Api = None,
+    out: Out = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Look at everything a run needs, and say what to do about each problem; exit code 1 if there is one."""
+    from rgsupport.doctor import as_json, examine, print_checks, understand
+    from rgsupport.settings import read_file
+
+    file = {} if config is None else read_file(config)
+    given = {"base": base, "rlvr": rlvr, "engine": engine, "gpus": gpus, "server": server, "api": api, "out": out}
+    asked = understand(file | {key: value for key, value in given.items() if value is not None})
+    os.environ["HF_HUB_OFFLINE"] = "1"  # looking must not download
+    if json:
+        checks = list(examine(asked))
+        typer.echo(as_json(checks))
+        is_well = not any(check.level == "problem" for check in checks)
+    else:
+        is_well = print_checks(_console(), examine(asked))
+    if not is_well:
+        raise typer.Exit(1)
 
 
 @tasks_app.callback()
@@ -223,6 +298,12 @@ def _params(file: dict[str, Any], assignments: list[str] | None) -> dict[str, An
     return {"params": params}
 
 
+def _engine_options(file: dict[str, Any], assignments: list[str] | None) -> dict[str, Any]:
+    from rgsupport.settings import parse_engine_options
+
+    return {"engine_options": {**file.get("engine_options", {}), **parse_engine_options(assignments or [])}}
+
+
 def _stored(directory: Any) -> dict[str, Any]:  # noqa: ANN401 - a store.Run, whose import is heavy
     """Return what a stage command takes over from the run: everything that is not named anew."""
     if not directory.exists:
@@ -243,10 +324,17 @@ def _stored(directory: Any) -> dict[str, Any]:  # noqa: ANN401 - a store.Run, wh
     return stored
 
 
-def _announce_miniature() -> None:
+def _default_pair(*given: dict[str, Any]) -> dict[str, Any]:
+    """Return the models to take where neither of these layers names one, and say which they are."""
+    if any(layer.get(role) is not None for layer in given for role in ("base", "rlvr")):
+        return {}
     from rgsupport.models import describe_default
+    from rgsupport.pipeline import default_pair
 
-    typer.echo(describe_default())
+    engine = next((layer["engine"] for layer in reversed(given) if layer.get("engine")), None)
+    pair = default_pair(engine)
+    typer.echo(describe_default(pair))
+    return {**pair}
 
 
 def _console() -> Any:  # noqa: ANN401 - a rich Console, imported when something is printed
@@ -261,6 +349,12 @@ def _watcher() -> Any:  # noqa: ANN401 - a watch.Terminal
     from rgsupport.watch import Terminal
 
     return Terminal(Console(stderr=True))
+
+
+def _print_forecast(forecast: Any) -> None:  # noqa: ANN401 - a planning.Forecast
+    from rgsupport.forecast import print_forecast
+
+    print_forecast(_console(), forecast)
 
 
 def _print_tables(directory: Any) -> None:  # noqa: ANN401 - a store.Run

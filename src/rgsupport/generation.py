@@ -54,7 +54,7 @@ def generate(
     problems: list[Problem] = []
     try:
         with tempfile.TemporaryDirectory(prefix="rgsupport-") as folder:
-            for message in child.run(__name__, job, log=log, environment=_environment(), cwd=Path(folder)):
+            for message in child.run(child.Call(__name__, job, log, _environment(), cwd=Path(folder))):
                 problem = Problem(**message)
                 problems.append(problem)
                 if on_problem is not None:

@@ -3,14 +3,20 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from rgsupport.errors import EngineError, UsageError, one_line
-from rgsupport.types import ROLES, ModelRole
+from rgsupport.types import BASE, RLVR, ROLES, ModelRole
 
 MINIATURE: dict[ModelRole, str] = {role: f"mini-{role}" for role in ROLES}
+PAPER: dict[ModelRole, str] = {
+    BASE: "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B",
+    RLVR: "nvidia/Nemotron-Research-Reasoning-Qwen-1.5B",
+}
+"""The pair of the paper's Tables 15 to 19."""
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 # What decides a model's output; training leftovers (optimizer states, logs) do not.
 _MODEL_FILES = ("*.json", "*.jinja", "*.model", "*.txt", "*.safetensors", "*.bin")
@@ -24,35 +30,42 @@ class Model:
         name: What the user wrote, without the revision.
         location: Folder or hub name to load from.
         revision: Hub revision; None for a folder, and for a hub name that was given without one.
+        served: Whether only a server knows it, by this name.
     """
 
     name: str
     location: str
     revision: str | None
+    served: bool = False
 
     @property
     def is_local(self) -> bool:
         """Whether the model lies in a folder."""
-        return Path(self.location).is_dir()
+        return not self.served and Path(self.location).is_dir()
 
     @property
     def slug(self) -> str:
         """A name for folders: unlike for models that are unlike."""
         readable = re.sub(r"[^\w.-]+", "-", "@".join(filter(None, (self.name, self.revision)))).strip("-.")
+        if self.served:
+            return f"{readable[-60:]}-{hashlib.sha256(self.name.encode()).hexdigest()[:6]}"
         if self.name in MINIATURE.values() or not self.is_local:
             return readable
         return f"{readable[-60:]}-{hashlib.sha256(self.location.encode()).hexdigest()[:6]}"
 
 
-def find(name: str) -> Model:
+def find(name: str, *, served: bool = False) -> Model:
     """Return the model that a name means.
 
     Args:
         name: `mini-base` or `mini-rlvr`, a folder, or a hub name; the last may carry `@revision`.
+        served: Whether the name is one that only a server has to know.
 
     Raises:
         UsageError: The folder is missing or holds no model, or the name cannot be a hub's.
     """
+    if served:
+        return Model(name=name, location=name, revision=None, served=True)
     if name in MINIATURE.values():
         return Model(name=name, location=str(files("rgsupport") / "mini" / name.removeprefix("mini-")), revision=None)
     try:
@@ -78,9 +91,13 @@ def find(name: str) -> Model:
 def fingerprint(model: Model) -> str:
     """Return 16 hex digits that change when the model's files change: a hash of them, or of the hub's commit.
 
+    Of a model that only a server knows, nothing but its name can be told.
+
     Raises:
         EngineError: A file cannot be read, or the hub's model cannot be reached and is not cached.
     """
+    if model.served:
+        return hashlib.sha256(f"served\0{model.name}".encode()).hexdigest()[:16]
     if not model.is_local:
         return commit(model)[:16]
     digest = hashlib.sha256()
@@ -118,9 +135,12 @@ def commit(model: Model) -> str:
     return found
 
 
-def describe_default() -> str:
-    """Return the line that says why the miniature pair is used."""
-    return (
-        "no model named: using the miniature pair that ships with rgsupport "
-        "(two real language models of 1M parameters); --base and --rlvr name others"
-    )
+def describe_default(pair: Mapping[ModelRole, str]) -> str:
+    """Return the line that says which pair is used where none is named."""
+    if pair == MINIATURE:
+        return (
+            "no model named: using the miniature pair that ships with rgsupport "
+            "(two real language models of 1M parameters); --base and --rlvr name others"
+        )
+    base, rlvr = (pair[role] for role in ROLES)
+    return f"no model named: using the paper's pair, {base} and {rlvr}; --base and --rlvr name others"

@@ -62,6 +62,52 @@ Prompt = Annotated[
 Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="ASSIGNMENT", help="TASK.PARAMETER=VALUE; may be repeated.")
 ]
+Logprobs = Annotated[
+    int | None,
+    typer.Option(
+        "--logprobs",
+        parser=_whole,
+        metavar="K",
+        help="Keep each response's log-probability and bounds of its token entropy, from the top K tokens. [0: none]",
+    ),
+]
+EngineName = Annotated[
+    str | None, typer.Option("--engine", metavar="NAME", help="vllm, hf or openai. [vllm on a GPU, else hf]")
+]
+Gpus = Annotated[
+    str | None, typer.Option("--gpus", metavar="LIST", help="GPUs to use, such as 0,1,2,3: a process on each.")
+]
+TensorParallel = Annotated[
+    int | None, typer.Option("--tensor-parallel", parser=_whole, metavar="N", help="GPUs that share one model. [1]")
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", parser=_whole, metavar="N", help="Processes per model where no GPUs are named. [1]"),
+]
+Server = Annotated[
+    str | None,
+    typer.Option("--server", metavar="URL", help="OpenAI-compatible server of both models; or two URLs: base,RLVR."),
+]
+Api = Annotated[
+    str | None,
+    typer.Option(
+        "--api",
+        metavar="NAME",
+        help="What a server is asked: completions (with our prompt), or chat (it applies its template). [completions]",
+    ),
+]
+EngineOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--engine-option", metavar="ASSIGNMENT", help="NAME=VALUE for the engine, as the README lists; may be repeated."
+    ),
+]
+AllowUnequal = Annotated[
+    str | None,
+    typer.Option(
+        "--allow-unequal", metavar="NAMES", help="Facts in which the two models may differ, such as template."
+    ),
+]
 Device = Annotated[
     str | None, typer.Option("--device", metavar="NAME", help="Device of the hf engine, such as cpu or cuda:1.")
 ]
@@ -72,6 +118,14 @@ BatchSize = Annotated[
     int | None, typer.Option("--batch-size", parser=_whole, metavar="N", help="Responses sampled at the same time.")
 ]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Run directory. [outputs/<base>--<rlvr>]")]
+Plan = Annotated[
+    bool, typer.Option("--plan", help="Sample nothing; say what is owed, what it will cost and what it can detect.")
+]
+Pilot = Annotated[
+    bool,
+    typer.Option("--pilot", help="With --plan: first sample 1% of the plan, which is kept, and measure it."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Config = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="TOML file of options; the command line wins over it.")
 ]

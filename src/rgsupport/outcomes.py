@@ -2,9 +2,12 @@
 
 import polars as pl
 
-from rgsupport.errors import StoreError
+from rgsupport.errors import EngineError, StoreError
 from rgsupport.schemas import OUTCOMES, ROLE, VERDICT
 from rgsupport.types import VERDICT_KINDS, ModelRole, Status, VerdictKind
+
+IDENTICAL_TOKENS = 500
+"""Tokens drawn again without one difference that are no chance: even at 0.02 nats per token, once in 20,000 runs."""
 
 # c is what Chen et al. call the number of correct samples; the other statuses keep their names.
 COLUMN_OF_STATUS: dict[Status, str] = {status: "c" if status is Status.CORRECT else status.value for status in Status}
@@ -25,7 +28,7 @@ def outcomes(
         samples: Count only the samples with a sample_index below it; None counts all.
 
     Returns:
-        A table as in `schemas.OUTCOMES`, in the order of its key; n is the sum of the six statuses.
+        A table as in `schemas.OUTCOMES`, in the order of its key; n is the sum of the seven statuses.
 
     Raises:
         StoreError: A sample has more than one verdict.
@@ -62,6 +65,8 @@ def _count(rows: pl.LazyFrame) -> pl.LazyFrame:
             *((pl.col(kind) == status.value).sum().alias(column) for status, column in COLUMN_OF_STATUS.items()),
             n=pl.len(),
             n_different=pl.col("sample_index").n_unique(),
+            n_responses=pl.col("text_hash").count(),
+            n_distinct=pl.col("text_hash").drop_nulls().n_unique(),
             tokens=pl.col("n_tokens").cast(pl.UInt64).sum(),
         )
 
@@ -74,3 +79,29 @@ def _refuse_repeats(counts: pl.DataFrame, model: ModelRole) -> None:
         problem = repeated["problem_id"].min()
         msg = f"the {model} model has two verdicts on one sample of problem {problem}; delete them and verify again"
         raise StoreError(msg)
+
+
+def refuse_identical(outcomes: pl.DataFrame) -> None:
+    """Refuse the samples of a model that gave the same response to a problem every time, on every problem.
+
+    Args:
+        outcomes: As in `schemas.OUTCOMES`, of one model.
+
+    Raises:
+        EngineError: Names the likely cause; not for fewer than `IDENTICAL_TOKENS` tokens, which may be chance.
+    """
+    repeated = outcomes.filter((pl.col("verdict") == VERDICT_KINDS[0]) & (pl.col("n_responses") > 1))
+    again = pl.col("n_responses") - 1
+    tokens = float(repeated.select((pl.col("tokens") / pl.col("n_responses") * again).sum()).item())
+    if tokens >= IDENTICAL_TOKENS and repeated["n_distinct"].max() == 1:
+        repeats = int(repeated.select(again.sum()).item())
+        raise EngineError(identical_responses(repeats=repeats, tokens=round(tokens)))
+
+
+def identical_responses(*, repeats: int, tokens: int) -> str:
+    """Return the line that says that sampling is at fault."""
+    return (
+        f"all {repeats} repeated responses are identical to the first of their problem ({tokens} tokens drawn again "
+        "without one difference): the engine or server ignores the seed or the temperature, so these are not samples; "
+        "mend that and start anew with --out, or, if the model really is that sure, ask for --k 1"
+    )

@@ -94,6 +94,14 @@ class Sampler(Protocol):
         """Yield each request's completion when it ends, in the order they end.
 
         Requests are drawn lazily, a bounded number ahead. The completion of a request depends on its prompt, seed and
-        parameters; what else is in flight may matter only through floating-point ties.
+        parameters; what else is in flight may matter only through floating-point ties. A prompt that leaves no room for
+        a response is never asked for.
+        """
+        ...
+
+    def describe(self) -> Mapping[str, object]:
+        """Return what was resolved when the model was loaded, JSON values, as it belongs into the record of a run.
+
+        At least `engine`; and of the facts in which two models must not differ (`settings.COMPARED`) those it knows.
         """
         ...

@@ -58,8 +58,13 @@ COMPLETIONS = Table(
         "finish_reason": FINISH_REASON,
         "n_tokens": pl.UInt32,
         "text": pl.String,
+        "cumulative_logprob": pl.Float64,  # `types.LogprobSummary`, in nats; null where it was not asked for
+        "mean_logprob": pl.Float64,
+        "entropy_low": pl.Float64,
+        "entropy_high": pl.Float64,
     },
     key=("problem_id", "sample_index"),
+    nullable=frozenset({"cumulative_logprob", "mean_logprob", "entropy_low", "entropy_high"}),
 )
 
 # One verdict per (model, problem, sample_index); the model is the folder. Small: what statistics need, without text.
@@ -73,12 +78,13 @@ VERDICTS = Table(
         "strict": STATUS,
         "found": FOUND,  # where the lenient extraction found the answer
         "answer_hash": pl.UInt64,  # of the normalised lenient answer
+        "text_hash": pl.UInt64,  # of the whole response, to count identical ones; null where nothing was sampled
     },
     key=("problem_id", "sample_index"),
-    nullable=frozenset({"found", "answer_hash"}),
+    nullable=frozenset({"found", "answer_hash", "text_hash"}),
 )
 
-# Every (task, problem, model, verdict): how many samples, and what became of them. n is the sum of the six statuses.
+# Every (task, problem, model, verdict): how many samples, and what became of them. n is the sum of the seven statuses.
 OUTCOMES = Table(
     "outcomes",
     {
@@ -91,9 +97,12 @@ OUTCOMES = Table(
         "wrong": pl.UInt32,
         "no_answer": pl.UInt32,
         "truncated": pl.UInt32,
+        "prompt_too_long": pl.UInt32,
         "timeout": pl.UInt32,
         "error": pl.UInt32,
         "tokens": pl.UInt64,  # new tokens, summed over samples
+        "n_responses": pl.UInt32,  # samples with a response: the prompt fitted and the engine did not abort it
+        "n_distinct": pl.UInt32,  # different responses among them
     },
     key=("task", "problem_id", "model", "verdict"),
 )
@@ -158,13 +167,25 @@ SHARES = Table(
         "pass_at_1_answered": pl.Float64,  # correct among the verified answers (correct + wrong); null without any
         "no_answer": pl.Float64,  # shares of all samples
         "truncated": pl.Float64,
+        "prompt_too_long": pl.Float64,
         "timeout": pl.Float64,
         "error": pl.Float64,
         "mean_tokens": pl.Float64,
+        "duplicates": pl.Float64,  # (n_responses - n_distinct) / (n_responses - 1); mean over problems with two or more
     },
     key=("task", "model", "verdict"),
     nullable=frozenset(
-        {"pass_at_1", "pass_at_1_answered", "no_answer", "truncated", "timeout", "error", "mean_tokens"}
+        {
+            "pass_at_1",
+            "pass_at_1_answered",
+            "no_answer",
+            "truncated",
+            "prompt_too_long",
+            "timeout",
+            "error",
+            "mean_tokens",
+            "duplicates",
+        }
     ),
 )
 

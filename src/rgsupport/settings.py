@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,20 +9,13 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from rgsupport.engines import COMPARED, Engine, items, known, resolve_engine
+from rgsupport.engines import PLAIN_KEYS as ENGINE_KEYS
 from rgsupport.errors import DriftError, UsageError, nearest
 from rgsupport.models import MINIATURE
 from rgsupport.types import BASE, LARGEST, RLVR, SamplingParams
 
 Params = Mapping[str, Mapping[str, object]]
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """How the model is held; None lets the engine choose. Never changes which samples are owed."""
-
-    device: str | None = None
-    dtype: str | None = None
-    batch_size: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +34,7 @@ class Settings:
         base: Name of the base model.
         rlvr: Name of the trained model.
         engine: How the models are held.
+        allow_unequal: Facts of `COMPARED` in which the two models may differ.
         out: Run directory; None for the one that belongs to the two models.
     """
 
@@ -56,18 +49,19 @@ class Settings:
     base: str = MINIATURE[BASE]
     rlvr: str = MINIATURE[RLVR]
     engine: Engine = field(default_factory=Engine)
+    allow_unequal: tuple[str, ...] = ()
     out: Path | None = None
 
 
-DTYPES = ("float32", "bfloat16", "float16")
-_SAMPLING_KEYS = ("temperature", "top_p", "max_tokens")
-_ENGINE_KEYS = ("device", "dtype", "batch_size")
+_SAMPLING_KEYS = ("temperature", "top_p", "max_tokens", "logprobs")
 _PLAIN_KEYS = ("problems", "samples", "seed", "prompt", "base", "rlvr", "out")
-KEYS = ("tasks", "k", "params", *_PLAIN_KEYS, *_SAMPLING_KEYS, *_ENGINE_KEYS)
+_LIST_KEYS = ("tasks", "k", "gpus", "server", "allow_unequal")
+KEYS = ("params", "engine", "engine_options", *_LIST_KEYS, *_PLAIN_KEYS, *_SAMPLING_KEYS, *ENGINE_KEYS)
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "problems": int, "samples": int, "seed": int, "prompt": str, "base": str, "rlvr": str, "out": str,
-    "temperature": (int, float), "top_p": (int, float), "max_tokens": int,
-    "device": str, "dtype": str, "batch_size": int, "params": dict, "tasks": (str, list), "k": (str, list),
+    "temperature": (int, float), "top_p": (int, float), "max_tokens": int, "logprobs": int,
+    "engine": str, "device": str, "dtype": str, "batch_size": int, "tensor_parallel": int, "workers": int, "api": str,
+    "params": dict, "engine_options": dict, **dict.fromkeys(_LIST_KEYS, (str, list)),
 }  # fmt: skip
 
 
@@ -122,7 +116,8 @@ def resolve(*layers: Mapping[str, Any]) -> Settings:
         params=given.get("params", {}),
         ks=ks,
         sampling=SamplingParams(**{key: given[key] for key in _SAMPLING_KEYS if key in given}),
-        engine=Engine(**{key: given[key] for key in _ENGINE_KEYS if key in given}),
+        engine=resolve_engine(given),
+        allow_unequal=known(items(given.get("allow_unequal", ())), COMPARED, option="--allow-unequal"),
         **plain,
     )
     _check(settings)
@@ -136,6 +131,7 @@ def _check(settings: Settings) -> None:
         ("samples", settings.samples, 1),
         ("max-tokens", sampling.max_tokens, 1),
         ("batch-size", 1 if settings.engine.batch_size is None else settings.engine.batch_size, 1),
+        ("logprobs", sampling.logprobs, 0),
         ("seed", settings.seed, 0),
     ):
         if not low <= value < LARGEST:
@@ -147,7 +143,6 @@ def _check(settings: Settings) -> None:
     if not 0 < sampling.top_p <= 1:
         msg = f"--top-p is {sampling.top_p}; it must be above 0 and at most 1"
         raise UsageError(msg)
-    _check_engine(settings.engine)
     if sampling.temperature == 0 and settings.samples > 1:
         msg = (
             f"--temperature 0 gives the same response {settings.samples} times; "
@@ -159,18 +154,8 @@ def _check(settings: Settings) -> None:
         raise UsageError(msg)
 
 
-def _check_engine(engine: Engine) -> None:
-    if engine.dtype is not None and engine.dtype not in DTYPES:
-        msg = f"--dtype {engine.dtype} is unknown{nearest(engine.dtype, DTYPES)}; known: {', '.join(DTYPES)}"
-        raise UsageError(msg)
-    if engine.device is not None and not re.fullmatch(r"cpu|cuda(:\d+)?", engine.device):
-        msg = f"--device {engine.device} is unknown; it is cpu, cuda or cuda:N"
-        raise UsageError(msg)
-
-
 def _names(given: str | Sequence[object]) -> tuple[str, ...]:
-    names = given.split(",") if isinstance(given, str) else [str(name) for name in given]
-    found = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+    found = tuple(dict.fromkeys(items(given)))
     if not found:
         msg = (
             "no task named: --tasks graph_color,dice takes two, --tasks paper the paper's fifteen; "
@@ -214,12 +199,34 @@ def parse_params(assignments: Sequence[str]) -> dict[str, dict[str, object]]:
         if not (equals and dot and task and name):
             msg = f"--set {assignment} is not of the form TASK.PARAMETER=VALUE, for example --set dice.num_dice=6"
             raise UsageError(msg)
-        try:
-            value: object = json.loads(text)
-        except (ValueError, RecursionError):
-            value = text.strip()
-        params.setdefault(task, {})[name] = value
+        params.setdefault(task, {})[name] = _value(text)
     return params
+
+
+def parse_engine_options(assignments: Sequence[str]) -> dict[str, object]:
+    """Return the options of an engine given as `NAME=VALUE`; a value is read as JSON, else as text.
+
+    Raises:
+        UsageError: An assignment has another form.
+
+    >>> parse_engine_options(["gpu_memory_utilization=0.8", "kv_cache_dtype=fp8"])
+    {'gpu_memory_utilization': 0.8, 'kv_cache_dtype': 'fp8'}
+    """
+    options: dict[str, object] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not (equals and name.strip()):
+            msg = f"--engine-option {assignment} is not NAME=VALUE, for example --engine-option enforce_eager=true"
+            raise UsageError(msg)
+        options[name.strip()] = _value(text)
+    return options
+
+
+def _value(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text.strip()
 
 
 def differences(asked: Mapping[str, object], stored: Mapping[str, object]) -> str:

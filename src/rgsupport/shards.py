@@ -1,30 +1,24 @@
-"""Completions and verdicts on disk: shards named by their inputs, and a journal for what finished since.
+"""Completions and verdicts on disk: shards named by their inputs.
 
 A shard holds the samples [low, high) of one problem. It is written to a temporary name, synced, and linked without
-clobber, so that it is whole or absent and the first writer wins. A completion that ends is appended to the journal at
-once and moves into its shard when the shard is whole; a crash therefore loses only what was still being sampled.
+clobber, so that it is whole or absent and the first writer wins.
 """
 
 import hashlib
-import json
-import os
 import re
-import uuid
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import polars as pl
 
-from rgsupport.atomic import read_parquet, storing, write_parquet
+from rgsupport.atomic import read_parquet, write_parquet
 from rgsupport.errors import StoreError
 from rgsupport.schemas import COMPLETIONS, Table, check
-from rgsupport.typed import build
-from rgsupport.types import LARGEST, Completion
+from rgsupport.types import Completion
 
 BLOCK = 256
 """Most samples in a shard; shards end at multiples of it."""
-_JOURNAL_BYTES = 32_000_000
 _NAME = re.compile(r"(?P<problem>[0-9a-f]{16})\.(?P<low>\d+)-(?P<high>\d+)\.(?P<inputs>[0-9a-f]{12})\.parquet")
 _KEY = ["problem_id", "sample_index"]
 
@@ -133,93 +127,13 @@ class ShardFolder:
         return frame
 
 
-class Journal:
-    """Completions that ended and whose shard is not whole yet, one JSON line each, in append-only files."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._file: int | None = None
-        self._path: Path | None = None
-        self._written = 0
-
-    def append(self, completion: Completion) -> bool:
-        """Add a completion; when this returns it survives the death of the process.
-
-        Returns:
-            Whether a new file was begun, so that older ones may be dropped.
-
-        Raises:
-            StoreError: The disk is full or the folder cannot be written.
-        """
-        data = json.dumps(asdict(completion)).encode() + b"\n"
-        begin = self._file is None or self._written > _JOURNAL_BYTES
-        with storing(self.folder):
-            if begin:
-                self.close()
-                self.folder.mkdir(parents=True, exist_ok=True)
-                self._path = self.folder / f"journal-{uuid.uuid4().hex}.jsonl"
-                self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-                self._written = 0
-            assert self._file is not None
-            while data:  # a full disk may take a part of a line only
-                taken = os.write(self._file, data)
-                self._written += taken
-                data = data[taken:]
-        return begin
-
-    def read(self) -> Iterator[Completion]:
-        """Yield every completion; a torn last line, left by a crash, is passed over and its sample is owed again.
-
-        Raises:
-            StoreError: A line inside a file is damaged.
-        """
-        for path in sorted(self.folder.glob("journal-*.jsonl")):
-            yield from _read_journal(path)
-
-    def drop(self, sealed: Iterable[Shard]) -> None:
-        """Delete the journal's files of which every completion lies in a shard, except the one being written."""
-        by_problem: dict[str, list[Shard]] = {}
-        for shard in sealed:
-            by_problem.setdefault(shard.problem_id, []).append(shard)
-        for path in sorted(self.folder.glob("journal-*.jsonl")):
-            if path != self._path and all(
-                any(shard.low <= entry.sample_index < shard.high for shard in by_problem.get(entry.problem_id, ()))
-                for entry in _read_journal(path)
-            ):
-                path.unlink(missing_ok=True)
-
-    def close(self) -> None:
-        """Close the file that is being written; the next completion opens a new one."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = self._path = None
-
-
-def _read_journal(path: Path) -> Iterator[Completion]:
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                yield _completion(json.loads(line))
-            except (ValueError, TypeError, RecursionError) as error:
-                msg = f"{path} is damaged at line {number}; delete it and run the same command again"
-                raise StoreError(msg) from error
-
-
-def _completion(entry: object) -> Completion:
-    completion = build(Completion, entry)
-    completion.text.encode()  # a lone surrogate could not be stored
-    if not (0 <= completion.sample_index < LARGEST and 0 <= completion.n_tokens < LARGEST):
-        msg = "a count is out of range"
-        raise ValueError(msg)
-    return completion
-
-
 def completions_frame(completions: Iterable[Completion]) -> pl.DataFrame:
     """Return completions as a table of `schemas.COMPLETIONS`, sorted by key."""
     rows = [
-        (entry.problem_id, entry.sample_index, entry.seed, entry.finish_reason.value, entry.n_tokens, entry.text)
+        (
+            *(entry.problem_id, entry.sample_index, entry.seed, entry.finish_reason.value, entry.n_tokens, entry.text),
+            *(astuple(entry.logprobs) if entry.logprobs else (None,) * 4),
+        )
         for entry in completions
     ]
     return pl.DataFrame(rows, schema=COMPLETIONS.columns, orient="row").sort(_KEY)

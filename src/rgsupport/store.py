@@ -13,13 +13,14 @@ import polars as pl
 
 from rgsupport.atomic import read_parquet, storing, write_parquet, write_text
 from rgsupport.errors import StoreError, UsageError
+from rgsupport.journal import Journal
 from rgsupport.schemas import COMPLETIONS, PROBLEMS, TASKS, VERDICTS
 from rgsupport.seeds import problem_id
-from rgsupport.shards import Journal, ShardFolder
+from rgsupport.shards import ShardFolder
 from rgsupport.typed import build
 from rgsupport.types import LARGEST, ModelRole, Problem, SamplingParams, SupportClass
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ class Record:
     prompt: str | None = None
     system: str | None = None
     """Text of the system prompt."""
+    allow_unequal: tuple[str, ...] = ()
+    """Facts of `engines.COMPARED` in which the two models may differ."""
     models: dict[ModelRole, ModelRecord] = field(default_factory=dict[ModelRole, ModelRecord])
     versions: dict[str, str] = field(default_factory=dict[str, str])
     format: int = FORMAT

@@ -164,18 +164,22 @@ def _pooled(curves: pl.DataFrame, *, scope: str, name: pl.Expr) -> pl.DataFrame:
 def _shares(outcomes: pl.DataFrame) -> pl.DataFrame:
     answered = (pl.col("c") + pl.col("wrong")).sum()
     samples = pl.col("n").cast(pl.UInt64).sum()
+    repeats = pl.col("n_responses") - pl.col("n_distinct")
     return (
         outcomes.group_by("task", "model", "verdict", maintain_order=True)
         .agg(
             *(
                 pl.when(samples > 0).then(pl.col(status).sum() / samples).alias(status)
-                for status in ("no_answer", "truncated", "timeout", "error")
+                for status in ("no_answer", "truncated", "prompt_too_long", "timeout", "error")
             ),
             n_problems=pl.len(),
             n_samples=samples,
             pass_at_1=pl.when((pl.col("n") > 0).all()).then((pl.col("c") / pl.col("n")).mean()),
             pass_at_1_answered=pl.when(answered > 0).then(pl.col("c").sum() / answered),
             mean_tokens=pl.when(samples > 0).then(pl.col("tokens").sum() / samples),
+            duplicates=pl.when(pl.col("n_responses") > 1)
+            .then(repeats / (pl.col("n_responses").cast(pl.Float64) - 1))
+            .mean(),
         )
         .sort("task", "model", "verdict")
     )

@@ -39,6 +39,8 @@ class FinishReason(StrEnum):
     """The model ended it (an end-of-sequence token)."""
     LENGTH = "length"
     """The token limit or the end of the context cut it."""
+    PROMPT_TOO_LONG = "prompt_too_long"
+    """The prompt leaves no room for a response in the model's context; nothing was sampled."""
     ABORT = "abort"
     """The engine gave it up."""
 
@@ -53,6 +55,8 @@ class SamplingParams:
     """Share of the probability mass that is sampled from, in (0, 1]."""
     max_tokens: int = 32768
     """Most new tokens per completion; the end of the model's context may cut it earlier."""
+    logprobs: int = 0
+    """Most probable tokens per position from which an engine bounds the entropy (`LogprobSummary`); 0 asks for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,30 @@ class Request:
     seed: int
     """63-bit seed of this sample alone (`seeds.sample_seed`)."""
     token_ids: tuple[int, ...]
-    """The prompt; requests of one problem share the same tuple and follow each other, so that it is computed once."""
+    """The prompt; requests of one problem share the same tuple and follow each other, so that it is computed once.
+    Empty where only a server knows the tokenizer."""
+    text: str = ""
+    """The prompt as text, for a server that takes no token ids."""
+    messages: tuple[tuple[str, str], ...] = ()
+    """The prompt as (role, content) pairs, for a server that applies its own chat template."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogprobSummary:
+    """What is kept of a completion's log-probabilities, in nats.
+
+    They are the model's own: at temperature 1 and before top-p, whatever the completion was drawn with.
+    """
+
+    cumulative: float
+    """Sum over the new tokens, the end-of-sequence token included."""
+    mean: float
+    """The sum divided by the number of tokens."""
+    entropy_low: float | None
+    """Lower bound of the entropy of the next-token distribution, averaged over positions; None where the engine does
+    not tell how large the vocabulary is."""
+    entropy_high: float | None
+    """Upper bound, likewise; both are the entropy itself where the engine sees the whole vocabulary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +106,8 @@ class Completion:
     finish_reason: FinishReason
     n_tokens: int
     """New tokens, the end-of-sequence token included."""
+    logprobs: LogprobSummary | None = None
+    """Where they were asked for and there is at least one token."""
 
 
 class Status(StrEnum):
@@ -92,6 +121,8 @@ class Status(StrEnum):
     """The model ended its response without an answer."""
     TRUNCATED = "truncated"
     """The token limit cut the response before an answer."""
+    PROMPT_TOO_LONG = "prompt_too_long"
+    """The prompt did not fit into the model's context."""
     TIMEOUT = "timeout"
     """The verifier did not finish within its time limit."""
     ERROR = "error"

@@ -20,6 +20,12 @@ from rgsupport.jail import Jail, Job
 from rgsupport.schemas import COMPLETIONS, VERDICTS, check
 from rgsupport.types import FinishReason, Found, Problem, Status
 
+# What becomes of a completion of which there is no text.
+_NOTHING_SAMPLED = {
+    FinishReason.ABORT: Status.ERROR,
+    FinishReason.PROMPT_TOO_LONG: Status.PROMPT_TOO_LONG,
+}
+
 
 class Scored(NamedTuple):
     """What the verifier said about one answer."""
@@ -72,6 +78,7 @@ class _Reading(NamedTuple):
     finish_reason: FinishReason
     strict: str | None
     lenient: Extracted | None
+    text_hash: int | None
 
     def questions(self) -> list[_Question]:
         """Return what must be asked, each question once."""
@@ -88,6 +95,7 @@ class _Verdict(NamedTuple):
     strict: Status
     found: Found | None
     answer_hash: int | None
+    text_hash: int | None
 
 
 def verify(
@@ -136,10 +144,10 @@ def verify(
 
 
 def _read(problem_id: str, reason: FinishReason, text: str, *, thinking: bool) -> _Reading:
-    if reason is FinishReason.ABORT:
-        return _Reading(problem_id, reason, None, None)
+    if reason in _NOTHING_SAMPLED:
+        return _Reading(problem_id, reason, None, None, None)
     found = lenient(text, thinking=thinking, cut=reason is FinishReason.LENGTH)
-    return _Reading(problem_id, reason, strict(text, thinking=thinking), found)
+    return _Reading(problem_id, reason, strict(text, thinking=thinking), found, _hash(text))
 
 
 def _score(
@@ -165,7 +173,7 @@ def _score(
     jobs = (Job(key, problems[q.problem_id], q.answer, q.normalise) for key, q in enumerate(asked))
     for result in jail.score(jobs):
         question = asked[result.key]
-        scored[question] = Scored(result.status, _answer_hash(result.answer))
+        scored[question] = Scored(result.status, _hash(result.answer))
         cache.put(question.key(), scored[question])
         finished = 0
         for place in waiting[question]:
@@ -175,17 +183,18 @@ def _score(
 
 
 def _verdict(reading: _Reading, scored: Mapping[_Question, Scored]) -> _Verdict:
-    problem_id, reason, raw, extracted = reading
-    if reason is FinishReason.ABORT:
-        return _Verdict(Status.ERROR, Status.ERROR, None, None)
+    problem_id, reason, raw, extracted, text_hash = reading
+    if reason in _NOTHING_SAMPLED:
+        status = _NOTHING_SAMPLED[reason]
+        return _Verdict(status, status, None, None, None)
     missing = Status.TRUNCATED if reason is FinishReason.LENGTH else Status.NO_ANSWER
     strict_status = missing if raw is None else _raw_status(problem_id, raw, scored)
     if extracted is None:
-        return _Verdict(missing, strict_status, None, None)
+        return _Verdict(missing, strict_status, None, None, text_hash)
     as_is = _raw_status(problem_id, extracted.answer, scored)
     normalised = scored[_Question(problem_id, extracted.answer, normalise=True)]
     better = as_is if as_is is Status.CORRECT or normalised.status is None else normalised.status
-    return _Verdict(better, strict_status, extracted.found, normalised.answer_hash)
+    return _Verdict(better, strict_status, extracted.found, normalised.answer_hash, text_hash)
 
 
 def _raw_status(problem_id: str, answer: str, scored: Mapping[_Question, Scored]) -> Status:
@@ -201,5 +210,5 @@ def _table(completions: pl.DataFrame, verdicts: Sequence[_Verdict]) -> pl.DataFr
     return joined.select(list(VERDICTS.columns)).sort(VERDICTS.key)
 
 
-def _answer_hash(answer: str) -> int:
-    return int.from_bytes(hashlib.blake2b(answer.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")

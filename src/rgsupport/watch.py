@@ -16,6 +16,10 @@ class Bar(Protocol):
         """Count finished items and the tokens they took."""
         ...
 
+    def skip(self, items: int) -> None:
+        """Take items off the total that need not be done."""
+        ...
+
 
 class Watcher(Protocol):
     """Where the pipeline tells how it goes."""
@@ -42,6 +46,9 @@ class Silent:
         yield self
 
     def advance(self, items: int, tokens: int = 0) -> None:
+        """Count nothing."""
+
+    def skip(self, items: int) -> None:
         """Count nothing."""
 
 
@@ -89,6 +96,10 @@ class _RichBar:
             expected = self._tokens / self._items * self._total
             tokens_so_far = f", {_short(self._tokens)} of about {_short(expected)} tokens{rate}"
         self._progress.update(self._task, advance=items, tokens=tokens_so_far)
+
+    def skip(self, items: int) -> None:
+        self._total -= items
+        self._progress.update(self._task, total=self._total)
 
 
 def _short(count: float) -> str:

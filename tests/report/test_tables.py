@@ -227,9 +227,9 @@ def test_strict_stands_beside_lenient():
 def test_the_outcome_table_gives_the_shares_of_each_model():
     (table,) = tables_named(build_report(example(), PROVENANCE), "outcomes")
     assert texts(table)[2:5] == [
-        ["dice", "Base", "16", "0.312", "0.062", "0.000", "0.000", "9412"],
-        ["dice", "RLVR", "16", "0.000", "0.000", "0.000", "0.000", "87.2"],
-        ["my_task", "Base", "16", "-", "-", "-", "-", "-"],
+        ["dice", "Base", "16", "0.312", "0.062", "0.000", "0.000", "0.000", "9412", "0.000"],
+        ["dice", "RLVR", "16", "0.000", "0.000", "0.000", "0.000", "0.000", "87.2", "0.125"],
+        ["my_task", "Base", "16", "-", "-", "-", "-", "-", "-", "-"],
     ]
 
 

@@ -78,17 +78,19 @@ dice          0.100  0.200   0.400  0.960   0.350  0.250   0.050  0.100   0.175 
 my_task           -      -       -      -       -      -       -      -       -      -
 
 What became of the samples
-Shares of all samples (lenient verdict); none is left out of pass@k. Truncated: cut by the token
-limit before an answer. Timeout, error: of the verifier. Tokens: mean new tokens. Dash: no samples.
+Shares of all samples (lenient verdict); none is left out of pass@k. Cut: by the token limit, before
+an answer. Too long: the prompt did not fit the context. Timeout, error: of the verifier, or of the
+engine. Tokens: mean new tokens. Same: share of responses, after a problem's first, that repeat one
+before. Dash: no samples.
 
-task         model   samples   no answer   truncated   timeout   error   tokens
-───────────────────────────────────────────────────────────────────────────────
-graph_color  Base         16       0.312       0.062     0.000   0.000     9412
-graph_color  RLVR         16       0.000       0.000     0.000   0.000     87.2
-dice         Base         16       0.312       0.062     0.000   0.000     9412
-dice         RLVR         16       0.000       0.000     0.000   0.000     87.2
-my_task      Base         16           -           -         -       -        -
-my_task      RLVR         16           -           -         -       -        -
+task         model   samples   no answer    cut  too long   timeout  error   tokens   same
+──────────────────────────────────────────────────────────────────────────────────────────
+graph_color  Base         16       0.312  0.062     0.000     0.000  0.000     9412  0.000
+graph_color  RLVR         16       0.000  0.000     0.000     0.000  0.000     87.2  0.125
+dice         Base         16       0.312  0.062     0.000     0.000  0.000     9412  0.000
+dice         RLVR         16       0.000  0.000     0.000     0.000  0.000     87.2  0.125
+my_task      Base         16           -      -         -         -      -        -      -
+my_task      RLVR         16           -      -         -         -      -        -      -
 """
 
 

@@ -233,3 +233,37 @@ def test_the_facts_of_a_loaded_model_are_described(sampler):
     assert (facts["context_length"], facts["stop_ids"], facts["batch_size"]) == (CONTEXT, [EOS, END], 256)
     assert facts["torch"] == torch.__version__
     json.dumps(facts)
+
+
+def taught(model, prompt, response):
+    """Return log-probability and mean entropy of a response by one plain forward pass over all of it."""
+    with torch.inference_mode():
+        logits = model(torch.tensor([[*prompt, *response]])).logits[0].double()
+    logs = logits.log_softmax(-1)[len(prompt) - 1 : -1]
+    drawn = logs[torch.arange(len(response)), torch.tensor(response)]
+    return float(drawn.sum()), float(-(logs.exp() * logs).sum(-1).mean())
+
+
+def test_log_probabilities_and_entropies_are_those_of_a_plain_forward_pass_and_change_no_text(architecture):
+    requests = requests_for([1, 20, 7, 13, 2], samples=6, seed=3)
+    plain, with_sums = (by_key(architecture.sample(requests, replace(WARM, logprobs=logprobs))) for logprobs in (0, 4))
+    assert len({completion.n_tokens for completion in plain.values()}) > 3  # rows end at different times
+    batch = {}
+    for request in requests:
+        key = request.problem_id, request.sample_index
+        assert replace(with_sums[key], logprobs=None) == plain[key]
+        assert plain[key].logprobs is None
+        batch[key] = request
+    for key, completion in with_sums.items():
+        response = [ord_of(architecture, character) for character in completion.text]
+        if completion.finish_reason is FinishReason.STOP or len(response) != completion.n_tokens:
+            continue  # which of the stop tokens it was, or which special token, a text does not tell
+        cumulative, entropy = taught(architecture.model.model, batch[key].token_ids, response)
+        summary = completion.logprobs
+        assert summary.cumulative == pytest.approx(cumulative, abs=1e-3)
+        assert summary.mean == pytest.approx(cumulative / len(response), abs=1e-4)
+        assert summary.entropy_low == summary.entropy_high == pytest.approx(entropy, abs=1e-4)
+
+
+def ord_of(sampler, character):
+    return sampler.tokenizer.convert_tokens_to_ids(character)

@@ -21,6 +21,7 @@ from rgsupport.types import ROLES, VERDICT_KINDS, ModelRole, VerdictKind
 
 COUNTS = ("P", "E", "S", "O")
 METRICS = ("SRR", "NDR", "SDS", "NSCR")
+_SHARES = ("no_answer", "truncated", "prompt_too_long", "timeout", "error")
 
 
 def support_table(seen: View) -> Table:
@@ -103,15 +104,19 @@ def _at_largest(seen: View, task: str, *, verdict: VerdictKind) -> tuple[Cell, C
 
 def outcome_table(seen: View) -> Table:
     """Return how many samples there are, the shares that ended without a verified answer, and their mean length."""
-    labels = ("samples", "no answer", "truncated", "timeout", "error", "tokens")
     return Table(
         name="outcomes",
         title="What became of the samples",
-        caption=f"Shares of all samples ({seen.verdict} verdict); none is left out of pass@k. Truncated: cut by the "
-        "token limit before an answer. Timeout, error: of the verifier. Tokens: mean new tokens. Dash: no samples.",
+        caption=f"Shares of all samples ({seen.verdict} verdict); none is left out of pass@k. Cut: by the token limit, "
+        "before an answer. Too long: the prompt did not fit the context. Timeout, error: of the verifier, or of the "
+        "engine. Tokens: mean new tokens. Same: share of responses, after a problem's first, that repeat one before. "
+        "Dash: no samples.",
         groups=(
             Group((Column("task", "left"), Column("model", "left"))),
-            *(Group((Column(label),)) for label in labels),
+            Group((Column("samples"),)),
+            Group((Column("no answer"), Column("cut"), Column("too long"))),
+            Group((Column("timeout"), Column("error"))),
+            Group((Column("tokens"), Column("same"))),
         ),
         sections=(tuple(_outcome_line(seen, task, model=model) for task in seen.tasks for model in ROLES),),
     )
@@ -119,6 +124,8 @@ def outcome_table(seen: View) -> Table:
 
 def _outcome_line(seen: View, task: str, *, model: ModelRole) -> tuple[Cell, ...]:
     line = seen.shares.get((task, model, seen.verdict), {})
-    shares = [fixed(line.get(column)) for column in ("no_answer", "truncated", "timeout", "error")]
-    texts = (plain(task), LABELS[model], whole(line.get("n_samples")), *shares, tokens(line.get("mean_tokens")))
+    shares = [fixed(line.get(column)) for column in _SHARES]
+    counts = whole(line.get("n_samples"))
+    tail = (tokens(line.get("mean_tokens")), fixed(line.get("duplicates")))
+    texts = (plain(task), LABELS[model], counts, *shares, *tail)
     return tuple(Cell(text) for text in texts)

@@ -35,6 +35,8 @@ class Provenance:
     """The headline verdict: which one the tables show where they show only one."""
     missing: int = 0
     """Planned samples that have no verdict yet; a number that would need them is not given."""
+    unequal: tuple[str, ...] = ()
+    """Facts of the engine in which the two models differ, accepted with `--allow-unequal`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,13 +75,15 @@ def headline(seen: View) -> str:
 
 def setting(provenance: Provenance, budgets: tuple[int, ...]) -> str:
     """Return models, numbers of problems and samples, budgets and sampling parameters in a few sentences."""
+    unequal = f" The models were sampled with unequal {', '.join(provenance.unequal)}." if provenance.unequal else ""
     gap = f" Samples still missing from this plan: {provenance.missing}." if provenance.missing else ""
     return (
         f"Base: {plain(provenance.base)}. RLVR: {plain(provenance.rlvr)}. "
         f"Problems per task: {provenance.problems}; samples per problem and model: {provenance.samples}; "
         f"k: {', '.join(str(k) for k in budgets)}. "
         f"Sampling: temperature {provenance.temperature:g}, top-p {provenance.top_p:g}, "
-        f"at most {provenance.max_tokens} new tokens, seed {provenance.seed}. Verdict: {provenance.verdict}.{gap}"
+        f"at most {provenance.max_tokens} new tokens, seed {provenance.seed}. "
+        f"Verdict: {provenance.verdict}.{unequal}{gap}"
     )
 
 

@@ -56,6 +56,21 @@ def draw(logits: Tensor, uniform: Tensor, *, temperature: float, top_p: float) -
     return torch.where(usable, tokens, -1)
 
 
+def logprobs_and_entropies(logits: Tensor, tokens: Tensor) -> Tensor:
+    """Return what the model itself, at temperature 1 and without top-p, says of the tokens that were drawn.
+
+    Args:
+        logits: [rows, vocabulary], any float dtype.
+        tokens: [rows] int64.
+
+    Returns:
+        [rows, 2] float64: the log-probability of the row's token, and the entropy of the row's distribution, in nats.
+    """
+    logs = logits.float().log_softmax(dim=-1)
+    entropies = torch.special.entr(logs.exp()).sum(dim=-1, dtype=torch.float64)
+    return torch.stack([logs.gather(-1, tokens[:, None])[:, 0].double(), entropies], dim=-1)
+
+
 def _from_all(weights: Tensor, uniform: Tensor) -> Tensor:
     """Draw in proportion to the weights, without sorting them."""
     cumulative = weights.cumsum(-1, dtype=torch.float64)

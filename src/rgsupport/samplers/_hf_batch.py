@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rgsupport.errors import EngineError
-from rgsupport.samplers._draw import draw, uniforms
+from rgsupport.samplers._draw import draw, logprobs_and_entropies, uniforms
 from rgsupport.samplers._hf_cache import Prefix, SlotCache
 from rgsupport.types import Request, SamplingParams
 
@@ -38,6 +38,10 @@ class Ended:
     token_ids: list[int]
     stopped: bool
     """Whether the last token is a stop token; otherwise a limit cut the text."""
+    logprob: float
+    """Sum of the log-probabilities of the new tokens, before temperature and top-p; 0 where none were asked for."""
+    entropy: float
+    """Sum of the entropies of the distributions they were drawn from, likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ class Batch:
         self._rows = np.zeros(limits.rows, dtype=_ROW)
         # Untouched pages cost nothing, so the widest buffer is as good as one that grows.
         self._drawn = np.empty((limits.rows, min(params.max_tokens, limits.context_length)), dtype=np.int32)
+        self._sums = np.zeros((limits.rows, 2))  # of each row: log-probabilities and entropies so far
         self._logits: Tensor | None = None
         self._cache: SlotCache | None = None
         self._prefixes: dict[tuple[int, ...], Prefix] = {}
@@ -100,6 +105,7 @@ class Batch:
                 self._cache = SlotCache(prefix, max_rows=self._limits.rows, max_tokens=self._limits.tokens)
             self._cache.append(prefix)
             self._rows[len(self)] = (request.seed, prefix.length, prefix.length, self._end(request))
+            self._sums[len(self)] = 0
             self._requests.append(request)
             logits.append(prefix.logits[None])
         if len(logits) > 1 or self._logits is None:
@@ -118,6 +124,8 @@ class Batch:
             request = self._requests[int(drawn.argmin())]
             msg = f"the model returns no probabilities (NaN or infinity) for problem {request.problem_id}; try float32"
             raise EngineError(msg)
+        if self._params.logprobs:
+            self._sums[: len(self)] += logprobs_and_entropies(self._logits, tokens).cpu().numpy()
         self._drawn[np.arange(len(self)), n_drawn] = drawn
         rows["length"] += 1
         stopped = self._is_stop[drawn]
@@ -144,7 +152,8 @@ class Batch:
     def _ended(self, row: int, *, stopped: bool) -> Ended:
         """Return what became of a row."""
         n_drawn = int(self._rows["length"][row] - self._rows["prompt"][row])
-        return Ended(self._requests[row], self._drawn[row, :n_drawn].tolist(), stopped)
+        logprob, entropy = self._sums[row].tolist()
+        return Ended(self._requests[row], self._drawn[row, :n_drawn].tolist(), stopped, logprob, entropy)
 
     def _remove(self, ended: NDArray[np.bool_]) -> None:
         """Close the gaps that the ended rows leave."""
@@ -152,6 +161,7 @@ class Batch:
         # The last token drawn has not been through the model yet.
         moved, gaps = self._cache.remove(ended, held=self._rows["length"][: len(self)] - 1)
         self._rows[gaps] = self._rows[moved]
+        self._sums[gaps] = self._sums[moved]
         if len(moved):
             width = int((self._rows["length"] - self._rows["prompt"])[gaps].max())
             self._drawn[gaps, :width] = self._drawn[moved, :width]

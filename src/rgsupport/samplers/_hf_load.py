@@ -10,6 +10,7 @@ from safetensors import SafetensorError
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
+    GenerationConfig,
     PretrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
@@ -140,13 +141,24 @@ def context_length(config: PretrainedConfig, tokenizer: PreTrainedTokenizerBase)
 
 
 def stop_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, *, vocabulary: int) -> tuple[int, ...]:
+    """Return the tokens that end a text of a loaded model, as `named_stop_ids` does."""
+    return named_stop_ids(model.generation_config, model.config.get_text_config(), tokenizer, vocabulary=vocabulary)
+
+
+def named_stop_ids(
+    generation: GenerationConfig | None,
+    config: PretrainedConfig,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    vocabulary: int,
+) -> tuple[int, ...]:
     """Return the tokens that end a text: those that generation_config.json, config.json or the tokenizer names.
 
     Raises:
         EngineError: There is none, so that no text would ever end.
     """
     named: set[object] = set()
-    for source in (model.generation_config, model.config.get_text_config(), tokenizer):
+    for source in (generation, config, tokenizer):
         value: int | list[int] | None = getattr(source, "eos_token_id", None)
         named.update([value] if isinstance(value, int) else value or [])
     known = tuple(sorted(token for token in named if isinstance(token, int) and 0 <= token < vocabulary))

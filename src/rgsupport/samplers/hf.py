@@ -15,7 +15,7 @@ from rgsupport.errors import EngineError, UsageError
 from rgsupport.samplers import _hf_load as load
 from rgsupport.samplers._hf_batch import Batch, Ended, Limits
 from rgsupport.samplers._hf_model import CausalModel
-from rgsupport.types import Completion, FinishReason, Request, SamplingParams
+from rgsupport.types import Completion, FinishReason, LogprobSummary, Request, SamplingParams
 
 _ROWS_ON_CPU: Final = 256
 _ROWS_ON_GPU: Final = 512
@@ -103,7 +103,7 @@ class HfSampler:
             batch.fill(source)
             while len(batch):
                 for ended in batch.draw():
-                    yield self._completion(ended)
+                    yield self._completion(ended, with_logprobs=params.logprobs > 0)
                 batch.advance()
                 batch.fill(source)
         except torch.OutOfMemoryError as error:
@@ -122,11 +122,10 @@ class HfSampler:
             "context_length": self.context_length,
             "stop_ids": list(self.stop_ids),
             "vocabulary": self.model.vocabulary,
-            "transformers": transformers.__version__,
-            "torch": torch.__version__,
+            "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
         }
 
-    def _completion(self, ended: Ended) -> Completion:
+    def _completion(self, ended: Ended, *, with_logprobs: bool) -> Completion:
         """Return an ended text, decoded."""
         token_ids = ended.token_ids[:-1] if ended.stopped else ended.token_ids
         decoded = self.tokenizer.decode(token_ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
@@ -137,7 +136,15 @@ class HfSampler:
             text=cast("str", decoded),  # one text is decoded, not a list
             finish_reason=FinishReason.STOP if ended.stopped else FinishReason.LENGTH,
             n_tokens=len(ended.token_ids),
+            logprobs=_summary(ended) if with_logprobs else None,
         )
+
+
+def _summary(ended: Ended) -> LogprobSummary:
+    # The whole vocabulary is at hand, so both bounds are the entropy itself.
+    n_tokens = len(ended.token_ids)
+    entropy = ended.entropy / n_tokens
+    return LogprobSummary(ended.logprob, ended.logprob / n_tokens, entropy, entropy)
 
 
 def _limits(model: CausalModel, device: torch.device, *, context: int, batch_size: int | None) -> Limits:

@@ -9,7 +9,7 @@ import polars as pl
 from rgsupport import schemas, support
 from rgsupport.atomic import read_parquet, write_parquet, write_text
 from rgsupport.errors import StoreError, UsageError, one_line
-from rgsupport.outcomes import outcomes
+from rgsupport.outcomes import outcomes, refuse_identical
 from rgsupport.report import Provenance, write_reports
 from rgsupport.schemas import VERDICTS, Table
 from rgsupport.stages.verify import owed_verdicts, task_of_problem, verdict_inputs
@@ -44,9 +44,12 @@ def analyze(run: Run, watcher: Watcher, *, ks: tuple[int, ...]) -> Analysis:
         msg = f"{unverified} responses have no verdict of the present verifiers: `rgsupport verify {run}` gives it"
         raise UsageError(msg)
     problems = planned_problems(run.problems(), record.plan)
-    counted = pl.concat(
-        [outcomes(_verdicts(run, record, role), problems, model=role, samples=record.plan.samples) for role in ROLES]
-    )
+    counts = [
+        outcomes(_verdicts(run, record, role), problems, model=role, samples=record.plan.samples) for role in ROLES
+    ]
+    for counted in counts:
+        refuse_identical(counted)
+    counted = pl.concat(counts)
     lacking = problems.height * record.plan.samples * len(ROLES) - int(counted.filter(verdict="lenient")["n"].sum())
     if lacking:
         watcher.note(f"{lacking} samples of the plan are missing; `rgsupport run` with the same options goes on")
@@ -92,13 +95,22 @@ def _provenance(record: Record, *, missing: int) -> Provenance:
     names = {role: "@".join(filter(None, (model.name, model.revision))) for role, model in record.models.items()}
     return Provenance(
         **names,
-        **asdict(record.sampling),
+        temperature=record.sampling.temperature,
+        top_p=record.sampling.top_p,
+        max_tokens=record.sampling.max_tokens,
         problems=record.plan.problems,
         samples=record.plan.samples,
         seed=record.seed,
         verdict="lenient",
         missing=missing,
+        unequal=_unequal(record),
     )
+
+
+def _unequal(record: Record) -> tuple[str, ...]:
+    """Return the facts in which the two models differ, which the user has accepted."""
+    base, rlvr = (record.models[role].facts for role in ROLES)
+    return tuple(name for name in record.allow_unequal if base.get(name) != rlvr.get(name))
 
 
 def _verdicts(run: Run, record: Record, role: ModelRole) -> pl.DataFrame:
