@@ -68,7 +68,7 @@ ENGINE_OPTIONS = {
     "enable_prefix_caching": EngineOption("vllm", bool, "compute a prompt once for all its samples [true]"),
     "kv_cache_dtype": EngineOption("vllm", str, "dtype of keys and values, such as fp8 [the model's]"),
     "quantization": EngineOption("vllm", str, "how the weights are quantised [as the model's files say]"),
-    "cpu_cache_gib": EngineOption("vllm", int, "GiB for keys and values on a CPU [a quarter of the machine]"),
+    "cpu_cache_gib": EngineOption("vllm", int, "GiB for keys and values on a CPU [4]"),
     "timeout_seconds": EngineOption("openai", float, "longest wait for one response [3600]"),
     "patience_seconds": EngineOption("openai", float, "how long a server may be away or overloaded [1800]"),
 }
