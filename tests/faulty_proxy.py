@@ -3,6 +3,7 @@
 import http.client
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -101,6 +102,11 @@ class _Server(ThreadingHTTPServer):
     def shutdown_request(self, request):
         self._connections.discard(request)
         super().shutdown_request(request)
+
+    def handle_error(self, request, client_address):
+        """Say nothing of clients that hang up: they are made to."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
     def cut_all(self):
         """Cut the connections that clients keep open, so that no thread waits for them."""

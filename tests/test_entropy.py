@@ -28,20 +28,49 @@ distributions = st.lists(st.floats(0.01, 1), min_size=2, max_size=12).map(
 )
 
 
+def heads(p):
+    """Return log-probabilities [K = 1 to V, V]: in row K - 1 the first K of p, -inf behind them."""
+    known = np.tri(len(p)).astype(bool)
+    return np.where(known, np.log(p), -np.inf)
+
+
 @given(distributions)
 def test_the_entropy_lies_between_the_bounds_which_narrow_with_every_known_token(p):
-    low, high = token_entropy_bounds(
-        [np.log(p[:k] + [0] * (len(p) - k), where=np.array(p[:k] + [0] * (len(p) - k)) > 0,
-                out=np.full(len(p), -np.inf)) for k in range(1, len(p) + 1)],
-        vocabulary=len(p),
-    )  # fmt: skip
+    low, high = token_entropy_bounds(heads(p), vocabulary=len(p))
     truth = entropy(p)
     assert (low <= truth + 1e-9).all()
     assert (high >= truth - 1e-9).all()
+    assert (low <= high).all()
     assert (np.diff(low) >= -1e-9).all()
     assert (np.diff(high) <= 1e-9).all()
     assert low[-1] == pytest.approx(truth)
     assert high[-1] == pytest.approx(truth)
+
+
+@given(distributions, st.data())
+def test_the_bounds_are_reached_by_the_most_and_the_least_even_tail(p, data):
+    n_known = data.draw(st.integers(1, len(p) - 1))
+    low, high = (float(x) for x in token_entropy_bounds(np.log(p[:n_known]), vocabulary=len(p)))
+    q, left = p[n_known - 1], sum(p[n_known:])
+    even = [left / (len(p) - n_known)] * (len(p) - n_known)
+    heaped = []
+    while left > 0:  # as many tokens as possible as probable as can be
+        heaped.append(min(q, left))
+        left -= heaped[-1]
+    assert high == pytest.approx(entropy([*p[:n_known], *even]), abs=1e-9)
+    assert low == pytest.approx(entropy([*p[:n_known], *heaped]), abs=1e-9)
+
+
+@given(st.lists(distributions, min_size=1, max_size=4), st.integers(1, 3), st.randoms(use_true_random=False))
+def test_many_positions_at_once_in_any_order_give_what_each_gives_alone(positions, n_known, random):
+    tops = np.full((len(positions), 3), -np.inf)
+    for top, p in zip(tops, positions, strict=True):
+        top[:n_known] = np.log([*p, *[1e-9] * 3])[:n_known]
+        random.shuffle(top)
+    together = token_entropy_bounds(tops, vocabulary=20)
+    for place, top in enumerate(tops):
+        alone = token_entropy_bounds(top[np.isfinite(top)], vocabulary=20)
+        assert (alone.low, alone.high) == pytest.approx((together.low[place], together.high[place]), abs=1e-12)
 
 
 def test_no_distribution_with_this_head_has_an_entropy_outside_and_some_reach_the_bounds():
@@ -63,8 +92,31 @@ def test_a_tail_that_is_rounding_is_none():
     assert low == high == pytest.approx(math.log(2))
 
 
+@pytest.mark.parametrize("decimals", [3, 4, 6])
+@pytest.mark.parametrize("steepness", [1.0, 2.0, 4.0])
+def test_mass_that_rounding_leaves_over_is_not_taken_for_a_tail(steepness, decimals):
+    logs = -steepness * np.arange(1000)
+    logs -= np.log(np.exp(logs).sum())
+    truth = entropy(np.exp(logs).tolist())
+    low, high = token_entropy_bounds(np.round(logs[:20], decimals), vocabulary=1000)
+    assert low <= high
+    assert low <= truth + 2 * 10.0**-decimals
+    assert high >= truth - 2 * 10.0**-decimals
+
+
+def test_a_token_of_next_to_no_probability_is_as_good_as_none():
+    for smallest in (-740.0, -9999.0, -math.inf):
+        low, high = token_entropy_bounds([math.log(0.5), math.log(0.5), smallest], vocabulary=10)
+        assert low == high == pytest.approx(math.log(2))
+
+
 @pytest.mark.parametrize(
-    "top", [[], [[]], [math.nan], [-math.inf], [[0.0], [-math.inf]], [math.log(0.7)] * 2, [-1.0, -2.0, -3.0]]
+    "top",
+    [
+        *([], [[]], [math.nan], [-math.inf], [[0.0], [-math.inf]], [-1.0, -2.0, -3.0]),
+        *([math.log(0.7)] * 2, [0.1], [1e4], [math.inf]),  # more than everything
+        *([math.log(0.4)], [math.log(0.9), math.log(0.05)]),  # even with the heaviest tail less than everything
+    ],
 )
 def test_what_is_no_head_of_a_distribution_is_refused(top):
     with pytest.raises(ValueError, match=r"log-probabilities|most probable"):

@@ -1,4 +1,4 @@
-"""The whole line with a real server, which is killed in the middle and started again."""
+"""The whole line with a real server."""
 
 import json
 import subprocess
@@ -31,32 +31,28 @@ def command(server, *more):
 
 @pytest.fixture(scope="module")
 def run(server, tmp_path_factory):
-    """Return a run during which the server was killed and came back."""
+    """Return a run that was killed while it sampled, then finished by the same command."""
     folder = tmp_path_factory.mktemp("home")
     run = folder / "outputs/mini-base--mini-base"
-    log = folder / "printed.txt"
-    with log.open("wb") as printed:
-        process = subprocess.Popen(
-            [RGSUPPORT, *command(server)],
-            cwd=folder,
-            env=environment(OPENAI_API_KEY=SECRET),
-            stdout=printed,
-            stderr=printed,
-        )
+    process = subprocess.Popen(
+        [RGSUPPORT, *command(server)],
+        cwd=folder,
+        env=environment(OPENAI_API_KEY=SECRET),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     deadline = time.monotonic() + 300
     while not any(path.stat().st_size > 2000 for path in run.glob("completions/base/journal-*")):
-        assert process.poll() is None, log.read_text()
+        assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    server.kill()
-    held = sum(path.read_bytes().count(b"\n") for path in run.glob("completions/base/journal-*"))
-    assert held < 200
-    server.start()
-    assert process.wait(timeout=600) == 0, log.read_text()
+    process.kill()
+    process.wait()
+    done(*command(server), cwd=folder, OPENAI_API_KEY=SECRET)
     return run
 
 
-def test_nothing_is_lost_or_asked_twice_when_the_server_dies_and_comes_back(run):
+def test_nothing_is_lost_or_there_twice_when_the_command_is_killed(run):
     problems = pl.read_parquet(run / "problems.parquet")["problem_id"]
     expected = sorted((problem, index) for problem in problems for index in range(4))
     for role in ("base", "rlvr"):

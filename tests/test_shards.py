@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -6,7 +8,7 @@ from hypothesis import strategies as st
 from rgsupport.errors import StoreError
 from rgsupport.schemas import COMPLETIONS
 from rgsupport.shards import BLOCK, Shard, ShardFolder, completions_frame, missing
-from rgsupport.types import Completion, FinishReason
+from rgsupport.types import Completion, FinishReason, LogprobSummary
 
 PROBLEM = "0123456789abcdef"
 OTHER = "fedcba9876543210"
@@ -134,3 +136,11 @@ def test_any_text_survives_the_shard(tmp_path_factory, text):
     stored = ShardFolder(tmp_path_factory.mktemp("shards"), COMPLETIONS)
     stored.write(shard, completions_frame([completion(0, text=text)]), constant)
     assert stored.read(shard, constant)["text"].to_list() == [text]
+
+
+def test_a_log_probability_summary_fills_its_columns_and_its_absence_is_null():
+    summary = LogprobSummary(cumulative=-3.5, mean=-0.5, entropy_low=0.25, entropy_high=1.25)
+    unknown = replace(summary, entropy_low=None, entropy_high=None)
+    kept = [replace(completion(place), logprobs=logprobs) for place, logprobs in enumerate((summary, unknown, None))]
+    found = completions_frame(kept).select("cumulative_logprob", "mean_logprob", "entropy_low", "entropy_high")
+    assert found.rows() == [(-3.5, -0.5, 0.25, 1.25), (-3.5, -0.5, None, None), (None,) * 4]

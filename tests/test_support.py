@@ -288,3 +288,18 @@ def test_duplicates_are_1_where_all_responses_are_identical_and_0_where_all_diff
         for model in ("base", "rlvr")
     ]
     assert analyze(pl.concat(frames), DICE, [1]).shares["duplicates"].to_list() == [share] * 4
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), st.lists(st.none() | st.integers(0, 3), max_size=6), min_size=1))
+def test_duplicates_are_the_share_of_responses_seen_before_averaged_over_problems(texts):
+    verdicts = verdict_table({name: [Status.WRONG] * len(of) for name, of in texts.items()}, texts=texts)
+    problems = problem_table(dict.fromkeys(texts, "dice"))
+    frames = [outcomes(verdicts, problems, model=model) for model in ("base", "rlvr")]
+    shares = []
+    for of_problem in texts.values():
+        responses = [text for text in of_problem if text is not None]
+        repeats = sum(text in responses[:place] for place, text in enumerate(responses))
+        if len(responses) > 1:
+            shares.append(repeats / (len(responses) - 1))
+    expected = pytest.approx(sum(shares) / len(shares)) if shares else None
+    assert analyze(pl.concat(frames), DICE, [1]).shares["duplicates"].to_list() == [expected] * 4

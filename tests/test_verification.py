@@ -7,9 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from counts import problem_table
 from rgsupport.errors import StoreError
 from rgsupport.extract import lenient, strict
 from rgsupport.jail import Jail, Specification
+from rgsupport.outcomes import outcomes
 from rgsupport.schemas import COMPLETIONS, VERDICTS
 from rgsupport.types import Found, Problem, Status
 from rgsupport.verification import ScoreCache, Scored, verify
@@ -91,7 +93,19 @@ def test_a_cut_completion_without_an_answer_is_truncated(jail):
 
 def test_an_aborted_completion_is_an_error_whatever_it_says(jail):
     assert one(jail, "<answer>12</answer>", reason="abort") == ("error", "error", None)
-    assert one(jail, "", reason="prompt_too_long") == ("prompt_too_long", "prompt_too_long", None)
+
+
+def test_a_prompt_that_did_not_fit_is_that_under_both_verdicts_is_not_scored_and_is_no_response(jail):
+    watched = Watched(jail)
+    table = completions("<answer>12</answer>", reason="prompt_too_long")
+    frame = verify(table, PROBLEMS, thinking=False, jail=watched, cache=ScoreCache())
+    assert watched.asked == []
+    row = frame.row(0, named=True)
+    assert (row["lenient"], row["strict"]) == ("prompt_too_long", "prompt_too_long")
+    assert (row["found"], row["answer_hash"], row["text_hash"]) == (None, None, None)
+    lines = outcomes(frame, problem_table({"a": "echo"}), model="base")
+    counted = lines.select("n", "c", "prompt_too_long", "n_responses", "n_distinct").rows()
+    assert counted == [(1, 0, 1, 0, 0)] * 2
 
 
 def test_a_verifier_that_hangs_is_a_timeout_of_both_verdicts(jail):

@@ -1,16 +1,16 @@
 """A real `vllm serve` process, to be started, killed and started again on the same port."""
 
+import http.client
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from contextlib import suppress
 from pathlib import Path
 
-_SECONDS_TO_START = 300
+_SECONDS_TO_START = 900  # thirty on an idle machine
 
 # What the command `vllm` does. It asks for its version by the name of the distribution; the CPU build has another name,
 # and is known for one by the end of its version.
@@ -49,7 +49,7 @@ class VllmServer:
         self._process: subprocess.Popen | None = None
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start it and wait until it answers; it does not outlive a failure to."""
         quiet = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -59,17 +59,25 @@ class VllmServer:
                 stderr=log,
                 start_new_session=True,  # so that it can be killed with its engine
             )
-        for _ in range(_SECONDS_TO_START * 5):
-            if self._process.poll() is not None:
-                break
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=5):
-                    return
-            except OSError:
-                time.sleep(0.2)
-        log = self._log.read_text(errors="replace")[-2000:]
-        msg = f"vllm serve does not answer (exit status {self._process.poll()}): {log}"
+        until = time.monotonic() + _SECONDS_TO_START
+        while self._process.poll() is None and time.monotonic() < until:
+            if self._answers():
+                return
+            time.sleep(0.2)
+        told = f"exit status {self._process.poll()}: {self._log.read_text(errors='replace')[-2000:]}"
+        self.kill()
+        msg = f"vllm serve does not answer, {told}"
         raise RuntimeError(msg)
+
+    def _answers(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            connection.request("GET", "/health")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
 
     def kill(self) -> None:
         """Kill it and everything it has started, at once."""

@@ -4,18 +4,21 @@ import shutil
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from scipy.stats import chisquare
 
 from random_models import CONTEXT, END, EOS, save_tokenizer
 from rgsupport.errors import EngineError
+from rgsupport.samplers._hf_batch import Batch
 from rgsupport.samplers.hf import HfSampler
-from rgsupport.types import FinishReason, Request, SamplingParams
+from rgsupport.types import FinishReason, LogprobSummary, Request, SamplingParams
 
 ARCHITECTURES = ("llama", "qwen2", "mistral", "gpt2", "gpt_neox")
 GREEDY = SamplingParams(temperature=0.0, top_p=1.0, max_tokens=25)
 WARM = SamplingParams(temperature=1.0, top_p=0.95, max_tokens=30)
+SHARP = SamplingParams(temperature=0.6, top_p=0.5, max_tokens=30)
 
 
 def requests_for(lengths, *, samples=1, seed=0):
@@ -231,7 +234,7 @@ def test_the_facts_of_a_loaded_model_are_described(sampler):
     assert facts["architecture"] == "LlamaForCausalLM"
     assert (facts["device"], facts["dtype"]) == ("cpu", "float32")
     assert (facts["context_length"], facts["stop_ids"], facts["batch_size"]) == (CONTEXT, [EOS, END], 256)
-    assert facts["torch"] == torch.__version__
+    assert torch.__version__ in facts["versions"]
     json.dumps(facts)
 
 
@@ -244,26 +247,44 @@ def taught(model, prompt, response):
     return float(drawn.sum()), float(-(logs.exp() * logs).sum(-1).mean())
 
 
-def test_log_probabilities_and_entropies_are_those_of_a_plain_forward_pass_and_change_no_text(architecture):
+def all_ended(sampler, requests, params):
+    """Return what becomes of the requests, token by token, by problem and sample."""
+    is_stop = np.isin(np.arange(sampler.model.vocabulary), sampler.stop_ids)
+    batch = Batch(sampler.model, is_stop=is_stop, limits=sampler.limits, params=params)
+    source, found = iter(requests), {}
+    batch.fill(source)
+    while len(batch):
+        found |= {(ended.request.problem_id, ended.request.sample_index): ended for ended in batch.draw()}
+        batch.advance()
+        batch.fill(source)
+    return found
+
+
+@pytest.mark.parametrize("params", [GREEDY, WARM, SHARP], ids=["greedy", "warm", "sharp"])
+def test_log_probabilities_and_entropies_are_those_of_a_plain_forward_pass(architecture, params):
+    requests = requests_for([1, 20, 7, 13, 2], samples=6, seed=3)  # more than the eight rows, so that rows are reused
+    ended = all_ended(architecture, requests, replace(params, logprobs=4))
+    completions = by_key(architecture.sample(requests, replace(params, logprobs=4)))
+    assert ended.keys() == completions.keys()
+    assert len(ended) == 30
+    for key, row in ended.items():
+        n_tokens = len(row.token_ids)  # the token that ends the text included
+        cumulative, entropy = taught(architecture.model.model, row.request.token_ids, row.token_ids)
+        assert row.logprob == pytest.approx(cumulative, abs=1e-4 * n_tokens)
+        assert row.entropy / n_tokens == pytest.approx(entropy, abs=1e-4)
+        mean = row.entropy / n_tokens
+        assert completions[key].n_tokens == n_tokens
+        assert completions[key].logprobs == LogprobSummary(row.logprob, row.logprob / n_tokens, mean, mean)
+
+
+def test_the_rows_that_were_compared_end_at_different_times_some_by_themselves(architecture):
+    ended = all_ended(architecture, requests_for([1, 20, 7, 13, 2], samples=6, seed=3), WARM)
+    assert len({len(row.token_ids) for row in ended.values()}) > 3
+    assert {row.stopped for row in ended.values()} == {True, False}
+
+
+def test_asking_for_log_probabilities_changes_nothing_else(architecture):
     requests = requests_for([1, 20, 7, 13, 2], samples=6, seed=3)
-    plain, with_sums = (by_key(architecture.sample(requests, replace(WARM, logprobs=logprobs))) for logprobs in (0, 4))
-    assert len({completion.n_tokens for completion in plain.values()}) > 3  # rows end at different times
-    batch = {}
-    for request in requests:
-        key = request.problem_id, request.sample_index
-        assert replace(with_sums[key], logprobs=None) == plain[key]
-        assert plain[key].logprobs is None
-        batch[key] = request
-    for key, completion in with_sums.items():
-        response = [ord_of(architecture, character) for character in completion.text]
-        if completion.finish_reason is FinishReason.STOP or len(response) != completion.n_tokens:
-            continue  # which of the stop tokens it was, or which special token, a text does not tell
-        cumulative, entropy = taught(architecture.model.model, batch[key].token_ids, response)
-        summary = completion.logprobs
-        assert summary.cumulative == pytest.approx(cumulative, abs=1e-3)
-        assert summary.mean == pytest.approx(cumulative / len(response), abs=1e-4)
-        assert summary.entropy_low == summary.entropy_high == pytest.approx(entropy, abs=1e-4)
-
-
-def ord_of(sampler, character):
-    return sampler.tokenizer.convert_tokens_to_ids(character)
+    plain, with_sums = (by_key(architecture.sample(requests, replace(WARM, logprobs=asked))) for asked in (0, 4))
+    assert all(completion.logprobs is None for completion in plain.values())
+    assert plain == {key: replace(completion, logprobs=None) for key, completion in with_sums.items()}

@@ -3,20 +3,16 @@
 
 import re
 from pathlib import Path
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import torch
 from safetensors import SafetensorError
-from transformers import (
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    GenerationConfig,
-    PretrainedConfig,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-)
+from transformers import AutoTokenizer, GenerationConfig, PretrainedConfig, PreTrainedTokenizerBase
 
 from rgsupport.errors import EngineError, UsageError, one_line
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 _HUB_NAME: Final = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -95,8 +91,12 @@ def load_tokenizer(source: str, *, revision: str | None) -> PreTrainedTokenizerB
     return tokenizer
 
 
-def load_model(source: str, *, revision: str | None, dtype: torch.dtype | str, device: torch.device) -> PreTrainedModel:
+def load_model(
+    source: str, *, revision: str | None, dtype: torch.dtype | str, device: torch.device
+) -> "PreTrainedModel":
     """Return the model on its device in evaluation mode, or raise an EngineError of one line."""
+    from transformers import AutoModelForCausalLM  # takes seconds, which those who need no weights should not wait
+
     try:
         # The cast: with `output_loading_info` a pair is returned, which the signature does not tell.
         loaded = AutoModelForCausalLM.from_pretrained(
@@ -140,7 +140,7 @@ def context_length(config: PretrainedConfig, tokenizer: PreTrainedTokenizerBase)
     return min(known)
 
 
-def stop_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, *, vocabulary: int) -> tuple[int, ...]:
+def stop_ids(model: "PreTrainedModel", tokenizer: PreTrainedTokenizerBase, *, vocabulary: int) -> tuple[int, ...]:
     """Return the tokens that end a text of a loaded model, as `named_stop_ids` does."""
     return named_stop_ids(model.generation_config, model.config.get_text_config(), tokenizer, vocabulary=vocabulary)
 
