@@ -4,10 +4,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # A slow or busy machine is no failure, and the same tests run everywhere.
-settings.register_profile("rgsupport", deadline=None, derandomize=True, database=None)
+settings.register_profile(
+    "rgsupport", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("rgsupport")
 
 

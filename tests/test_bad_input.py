@@ -217,6 +217,12 @@ def test_a_model_name_that_no_file_system_takes_is_one_line(tmp_path, name):
     refusal("run", "--tasks", "dice", "--base", name, "--rlvr", "mini-rlvr", cwd=tmp_path, code=2)
 
 
+def test_a_refused_command_leaves_the_plan_as_it_was(run):
+    before = json.loads((run / "run.json").read_text())
+    assert "top_p is" in refusal(*AGAIN, "--top-p", "0.5", "--samples", "9", cwd=run.parent, code=2)
+    assert json.loads((run / "run.json").read_text()) == before
+
+
 def test_a_changed_model_in_the_same_place_is_refused(run):
     record = json.loads((run / "run.json").read_text())
     record["models"]["base"]["fingerprint"] = "0" * 16

@@ -14,7 +14,7 @@ from rgsupport.errors import EngineError, UsageError
 SERVE = """
 from rgsupport import child
 from rgsupport.errors import UsageError
-import os, sys, time, warnings
+import gc, io, os, sys, time, warnings
 
 def main(job, emit):
     {body}
@@ -168,3 +168,22 @@ def test_closing_the_messages_of_several_children_ends_them_all(tmp_path):
     pids = [next(messages)[1]["pid"] for _ in range(2)]
     messages.close()
     assert not any(map(is_running, pids))
+
+
+CUT_A_MESSAGE = """
+(pipe,) = [f for f in gc.get_objects() if isinstance(f, io.FileIO) and f.mode == "wb" and f.fileno() > 2]
+emit({"i": 1})
+pipe.write(b'{"i": ')
+os._exit(3)
+"""
+
+
+def test_a_message_that_a_death_cut_ends_in_an_obituary(module):
+    with pytest.raises(EngineError, match="ended with exit code 3"):
+        list(module(CUT_A_MESSAGE))
+
+
+def test_the_death_of_one_of_several_children_is_told_whatever_it_left_in_its_pipe(tmp_path):
+    told = list(several(tmp_path, {"child_one": CUT_A_MESSAGE, "child_two": "emit({'i': 1})"}))
+    assert any(place == 0 and isinstance(message, EngineError) for place, message in told)
+    assert (1, {"i": 1}) in told

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from rgsupport.engines import COMPARED, ENGINE_OPTIONS, ENGINES, Engine, resolve_engine
@@ -38,7 +40,13 @@ def test_a_server_means_the_openai_engine():
         ({"gpus": "0,1,2", "tensor_parallel": 2}, "names 3 GPUs, which --tensor-parallel 2 does not divide"),
         ({"gpus": "0,1", "workers": 2}, "leave --workers out"),
         ({"gpus": "0,1", "device": "cpu"}, "leave --device out"),
-        ({"engine": "hf", "tensor_parallel": 2}, "--tensor-parallel needs the vllm engine"),
+        ({"engine": "hf", "tensor_parallel": 2}, "--tensor-parallel needs the vllm engine, not hf"),
+        ({"engine": "vllm", "device": "cuda:1"}, "--device belongs to the hf engine, not to vllm; --gpus chooses"),
+        ({"server": "http://localhost:99999/v1"}, "is no URL"),
+        ({"engine_options": {"timeout_seconds": math.nan}}, "timeout_seconds=nan must be above 0"),
+        ({"engine_options": {"timeout_seconds": -1}}, "timeout_seconds=-1 must be above 0"),
+        ({"engine_options": {"patience_seconds": math.inf}}, "patience_seconds=inf must be above 0 and at most"),
+        ({"engine_options": {"gpu_memory_utilization": 7}}, "must be above 0 and at most 1"),
         ({"tensor_parallel": 0}, "--tensor-parallel is 0"),
         ({"workers": 0}, "--workers is 0"),
         ({"api": "complete"}, "--api complete is unknown"),

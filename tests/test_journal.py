@@ -1,5 +1,6 @@
 import os
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -137,3 +138,13 @@ def test_the_journal_survives_the_death_of_the_process(tmp_path):
         os.kill(os.getpid(), 9)
     os.waitpid(child, 0)
     assert contents(tmp_path) == [completion(0)]
+
+
+def test_what_could_not_be_read_back_is_not_written(tmp_path):
+    journal = Journal(tmp_path)
+    with pytest.raises(ValueError, match="out of range: sample 0, 1000000000000 tokens"):
+        journal.append(replace(completion(0), n_tokens=10**12))
+    with pytest.raises(UnicodeEncodeError):
+        journal.append(completion(0, text="\ud800"))
+    journal.append(completion(1))
+    assert [entry.sample_index for entry in contents(tmp_path)] == [1]

@@ -90,21 +90,25 @@ def test_responses_and_different_ones_are_counted_as_a_set_counts_them(texts):
     assert (row["n"], row["n_responses"], row["n_distinct"]) == (len(texts), len(responses), len(set(responses)))
 
 
+SIX = dict.fromkeys("abcdef", "dice")
+
+
 def counted(texts):
     """Return the outcomes of a model with these texts; sample i has 10 + i tokens."""
     verdicts = verdict_table({name: solved(0, len(of)) for name, of in texts.items()}, texts=texts)
-    return outcomes(verdicts, PROBLEMS, model="base", samples=None)
+    return outcomes(verdicts, problem_table(SIX), model="base", samples=None)
 
 
 def test_a_model_that_gives_each_problem_one_response_only_is_refused_with_the_likely_cause():
     with pytest.raises(EngineError, match="ignores the seed or the temperature") as error:
-        refuse_identical(counted({"a": [1] * 20, "b": [2] * 20}))
-    assert "38 repeated responses" in str(error.value)
+        refuse_identical(counted({name: [place] * 20 for place, name in enumerate(SIX)}))
+    assert "114 repeated responses" in str(error.value)
 
 
-def test_one_different_response_or_few_tokens_are_no_reason_to_refuse():
-    refuse_identical(counted({"a": [1] * 20, "b": [2] * 19 + [3]}))
-    refuse_identical(counted({"a": [1] * 20}))  # 19/20 of 390 tokens
-    refuse_identical(counted({"a": [1], "b": [2]}))
+def test_one_different_response_few_tokens_or_few_problems_are_no_reason_to_refuse():
+    alike = {name: [place] * 20 for place, name in enumerate(SIX)}
+    refuse_identical(counted({**alike, "f": [1] * 19 + [3]}))
+    refuse_identical(counted({name: [1] * 4 for name in SIX}))  # 3/4 of 6 * 46 tokens
+    refuse_identical(counted({name: alike[name] for name in "abcd"}))
     refuse_identical(counted({}))
-    assert IDENTICAL_TOKENS > 390
+    assert IDENTICAL_TOKENS > 6 * 46

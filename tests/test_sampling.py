@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rgsupport.errors import EngineError
-from rgsupport.prompting import Prompt
-from rgsupport.sampling import Sameness, Sealer, completion_inputs, requests, without_room
+from rgsupport.errors import DriftError, EngineError, UsageError
+from rgsupport.prompting import Prompt, Prompts
+from rgsupport.sampling import Sameness, Sealer, _facts, completion_inputs, requests, without_room
 from rgsupport.seeds import sample_seed
 from rgsupport.shards import Shard, missing
 from rgsupport.store import ModelRecord, Plan, Record, Run
@@ -122,19 +122,34 @@ def test_prompts_without_room_cost_their_own_samples_only(tmp_path):
     assert Run(tmp_path).completions(BASE).listing(completion_inputs(RECORD, BASE)) == [Shard(PROBLEMS[1], 0, 4)]
 
 
-def test_sameness_is_told_only_after_many_tokens_without_one_difference(tmp_path):
+def alike(made, *, problems, samples):
+    """Return completions of 50 tokens, the samples of a problem identical."""
+    return [
+        Completion(f"{problem:016}", index, 1, "same", FinishReason.STOP, 50)
+        for index in range(samples)
+        for problem in range(problems)
+    ]
+
+
+def test_sameness_is_told_after_many_tokens_on_several_problems_without_one_difference(tmp_path):
     made = sealer(tmp_path, [])
-    alike = [replace(completion(made, PROBLEMS[0], index), text="same", n_tokens=50) for index in range(40)]
     watched = Sameness()
-    for one in alike[:10]:
+    *most, last = alike(made, problems=5, samples=3)
+    for one in most:
         watched.add(one)
     with pytest.raises(EngineError, match="all 10 repeated responses are identical"):
-        watched.add(alike[10])
+        watched.add(last)
+
+
+def test_one_difference_or_a_single_easy_problem_is_no_fault_of_sampling(tmp_path):
+    made = sealer(tmp_path, [])
     unlike = Sameness()
-    unlike.add(alike[0])
-    unlike.add(completion(made, PROBLEMS[0], 1))
-    for one in alike:
+    unlike.add(completion(made, f"{0:016}", 0))
+    for one in alike(made, problems=9, samples=40):
         unlike.add(one)
+    sure = Sameness()
+    for one in alike(made, problems=4, samples=200):
+        sure.add(one)
 
 
 def test_aborted_samples_are_no_identical_responses(tmp_path):
@@ -174,3 +189,44 @@ def test_the_processes_of_a_model_share_out_the_plan(samples, workers):
     dealt = sorted((shard.problem_id, index) for part in parts for shard in part for index in shard.indices())
     assert dealt == [(problem, index) for problem in PROBLEMS for index in range(samples)]
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+class Described:
+    """What `_facts` wants of a sampler: its description."""
+
+    def __init__(self, **facts):
+        self._facts = facts
+
+    def describe(self):
+        return self._facts
+
+
+def facts(record, role, **described):
+    return _facts(record, role, Prompts({}), Described(**described))
+
+
+def with_facts(**of):
+    models = {role: replace(RECORD.models[role], facts=of.get(role, {})) for role in (BASE, RLVR)}
+    return replace(RECORD, models=models)
+
+
+def test_a_model_is_not_mixed_from_two_engines_even_where_the_models_may_differ():
+    before = facts(RECORD, BASE, engine="vllm", versions="1")
+    assert before["temperature"] == 0.6
+    assert before["penalties"] == "off"
+    record = replace(with_facts(base=before), allow_unequal=("versions",))
+    assert facts(record, BASE, engine="vllm", versions="1") == before
+    with pytest.raises(DriftError, match="versions is 1 in the run, 2 was asked"):
+        facts(record, BASE, engine="vllm", versions="2")
+    assert facts(record, RLVR, engine="vllm", versions="2")["versions"] == "2"
+    with pytest.raises(UsageError, match="versions is 1 for base and 2 for RLVR"):
+        facts(replace(record, allow_unequal=()), RLVR, engine="vllm", versions="2")
+
+
+def test_servers_of_unequal_context_are_refused_where_the_shorter_one_would_cut():
+    short = facts(RECORD, BASE, engine="openai", context_length=200)
+    with pytest.raises(UsageError, match="200 of base"):
+        facts(with_facts(base=short), RLVR, engine="openai", context_length=3000)
+    facts(with_facts(base=short), RLVR, engine="openai", context_length=200)
+    enough = replace(with_facts(base=short | {"max_tokens": 150}), sampling=SamplingParams(max_tokens=150))
+    facts(enough, RLVR, engine="openai", context_length=3000)

@@ -154,7 +154,7 @@ def test_a_larger_k_and_more_problems_and_tasks_top_up_what_is_there(home, run, 
 
 def test_the_record_tells_what_was_used(run):
     record = json.loads((run / "run.json").read_text())
-    assert record["sampling"] == {"temperature": 0.6, "top_p": 0.95, "max_tokens": 32768}
+    assert record["sampling"] == {"temperature": 0.6, "top_p": 0.95, "max_tokens": 32768, "logprobs": 0}
     assert record["tasks"]["graph_color"]["params"]["num_colors"] == 3
     assert record["models"]["base"]["facts"]["dtype"] == record["models"]["rlvr"]["facts"]["dtype"]
     assert record["versions"]["reasoning-gym"]

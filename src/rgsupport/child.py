@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Self
 
 from rgsupport import errors
-from rgsupport.errors import EngineError, RgsupportError
+from rgsupport.errors import EngineError, RgsupportError, one_line
 
 Emit = Callable[[Mapping[str, object]], None]
 """Sends a message of JSON values to the parent."""
@@ -78,6 +78,8 @@ def run_all(calls: Sequence[Call]) -> Iterator[tuple[int, dict[str, Any] | Rgsup
                 arrived.put((place, message))
         except RgsupportError as error:
             arrived.put((place, error))
+        except Exception as error:  # noqa: BLE001 - raised by whoever takes the messages, not lost with the thread
+            arrived.put((place, EngineError(f"{type(error).__name__}: {one_line(error)}")))
         finally:
             arrived.put((place, None))
 
@@ -134,6 +136,8 @@ class _Child:
             process.stdin.write(json.dumps(self._call.job).encode() + b"\n")
             process.stdin.flush()
             for line in process.stdout:
+                if not line.endswith(b"\n"):
+                    break  # its death cut a message
                 message = json.loads(line)
                 if "done" in message:
                     return

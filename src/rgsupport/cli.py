@@ -170,6 +170,9 @@ def sample(
     stored = _stored(directory)
     if k is not None and samples is None:
         stored.pop("samples", None)
+    if engine is not None and engine != stored.get("engine"):
+        for name in ("engine", "server", "api"):
+            stored.pop(name, None)
     asked = settings.resolve(_default_pair(stored, given), stored, given, _engine_options({}, engine_option))
     with directory.locked():
         pipeline.sample(directory, asked, _watcher())
@@ -319,9 +322,21 @@ def _stored(directory: Any) -> dict[str, Any]:  # noqa: ANN401 - a store.Run, wh
         **(asdict(record.sampling) if record.sampling else {}),
         **{role: "@".join(filter(None, (model.name, model.revision))) for role, model in record.models.items()},
     }
+    stored |= {"allow_unequal": list(record.allow_unequal), **_stored_engine(record)}
     if record.plan.ks:
         stored |= {"k": list(record.plan.ks), "samples": record.plan.samples}
     return stored
+
+
+def _stored_engine(record: Any) -> dict[str, Any]:  # noqa: ANN401 - a store.Record
+    """Return the engine that a run was sampled with, as settings."""
+    facts = [model.facts for model in record.models.values() if model.facts]
+    if not facts:
+        return {}
+    engine = {"engine": facts[0]["engine"]}
+    if engine["engine"] == "openai":
+        engine |= {"api": facts[0]["api"], "server": list(dict.fromkeys(known["server"] for known in facts))}
+    return engine
 
 
 def _default_pair(*given: dict[str, Any]) -> dict[str, Any]:

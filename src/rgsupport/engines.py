@@ -48,11 +48,13 @@ class EngineOption:
         engine: Whose it is.
         kind: Type of its value.
         help: What it does.
+        most: Largest value of a number; the smallest is above 0, or 1 for a whole number.
     """
 
     engine: str
     kind: type[bool] | type[int] | type[float] | type[str]
     help: str
+    most: float = LARGEST
 
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -61,7 +63,7 @@ API_KEY = "OPENAI_API_KEY"
 ENGINES = ("hf", "vllm", "openai")
 APIS = ("completions", "chat")
 ENGINE_OPTIONS = {
-    "gpu_memory_utilization": EngineOption("vllm", float, "share of each GPU's memory that the engine takes [0.9]"),
+    "gpu_memory_utilization": EngineOption("vllm", float, "share of each GPU's memory that the engine takes [0.9]", 1),
     "max_num_batched_tokens": EngineOption("vllm", int, "tokens that one step of the engine computes"),
     "enforce_eager": EngineOption("vllm", bool, "run without CUDA graphs and compilation"),
     "enable_chunked_prefill": EngineOption("vllm", bool, "compute long prompts in pieces [true; on a CPU false]"),
@@ -116,7 +118,7 @@ def resolve_engine(given: Mapping[str, Any]) -> Engine:
     )
     if engine.servers and engine.name is None:
         engine = replace(engine, name="openai")
-    _check(engine)
+    check_engine(engine)
     return engine
 
 
@@ -145,6 +147,9 @@ def engine_options(given: Mapping[str, object]) -> dict[str, Any]:
         if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
             msg = f"--engine-option {name}={value} is not a {_KIND_NAMES[kind]}; it is the {ENGINE_OPTIONS[name].help}"
             raise UsageError(msg)
+        if isinstance(value, int | float) and kind is not bool and not 0 < value <= ENGINE_OPTIONS[name].most:
+            msg = f"--engine-option {name}={value} must be above 0 and at most {ENGINE_OPTIONS[name].most}"
+            raise UsageError(msg)
     return dict(given)
 
 
@@ -157,7 +162,12 @@ def known(names: Sequence[str], among: Iterable[str], *, option: str) -> tuple[s
     return tuple(names)
 
 
-def _check(engine: Engine) -> None:
+def check_engine(engine: Engine) -> None:
+    """Refuse what is unknown, out of range or contradicts itself.
+
+    Raises:
+        UsageError: Names the option, its value and the way out.
+    """
     known([engine.dtype] if engine.dtype else [], DTYPES, option="--dtype")
     known([engine.name] if engine.name else [], ENGINES, option="--engine")
     known([engine.api], APIS, option="--api")
@@ -179,8 +189,11 @@ def _check(engine: Engine) -> None:
     if len(engine.gpus) % engine.tensor_parallel:
         msg = f"--gpus names {len(engine.gpus)} GPUs, which --tensor-parallel {engine.tensor_parallel} does not divide"
         raise UsageError(msg)
-    if engine.tensor_parallel > 1 and engine.name == "hf":
-        msg = "--tensor-parallel needs the vllm engine; the hf engine holds a model on one device"
+    if engine.tensor_parallel > 1 and engine.name not in ("vllm", None):
+        msg = f"--tensor-parallel needs the vllm engine, not {engine.name}"
+        raise UsageError(msg)
+    if engine.device is not None and engine.name not in ("hf", None):
+        msg = f"--device belongs to the hf engine, not to {engine.name}; --gpus chooses the GPUs of vllm"
         raise UsageError(msg)
     _check_servers(engine)
 
@@ -198,6 +211,7 @@ def _check_servers(engine: Engine) -> None:
     for server in engine.servers:
         try:
             address = urlsplit(server)
+            address.port  # noqa: B018 - raises for one that cannot be
         except ValueError:
             address = urlsplit("")
         if address.scheme not in ("http", "https") or not address.hostname:

@@ -50,8 +50,9 @@ class Journal:
 
         Raises:
             StoreError: The disk is full or the folder cannot be written.
+            ValueError: A count is out of range, or the text holds half of a surrogate pair: an engine is at fault.
         """
-        data = json.dumps(asdict(completion)).encode() + b"\n"
+        data = json.dumps(asdict(_storable(completion))).encode() + b"\n"
         with storing(self.folder):
             if self._file is None or self._written > _FILE_BYTES:
                 self._begin()
@@ -134,7 +135,11 @@ class Journal:
 
 def _read_journal(path: Path) -> Iterator[tuple[Place, Completion]]:
     offset = 0
-    with path.open("rb") as lines:
+    try:
+        lines = path.open("rb")
+    except FileNotFoundError:  # its process has put all of it into shards meanwhile
+        return
+    with lines:
         for number, line in enumerate(lines, start=1):
             if not line.endswith(b"\n"):
                 return
@@ -147,9 +152,13 @@ def _read_journal(path: Path) -> Iterator[tuple[Place, Completion]]:
 
 
 def _completion(entry: object) -> Completion:
-    completion = build(Completion, entry)
+    return _storable(build(Completion, entry))
+
+
+def _storable(completion: Completion) -> Completion:
+    """Return the completion if no table would refuse it."""
     completion.text.encode()  # a lone surrogate could not be stored
     if not (0 <= completion.sample_index < LARGEST and 0 <= completion.n_tokens < LARGEST):
-        msg = "a count is out of range"
+        msg = f"a count is out of range: sample {completion.sample_index}, {completion.n_tokens} tokens"
         raise ValueError(msg)
     return completion

@@ -4,10 +4,14 @@ from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 
 from rgsupport.engines import Engine
+from rgsupport.errors import UsageError
 from rgsupport.models import Model
 from rgsupport.prompting import Prompts
 from rgsupport.protocols import Sampler
 from rgsupport.types import ROLES, ModelRole, SamplingParams
+
+_LEAST_TEMPERATURE = 0.01
+"""Lower temperatures above 0 are raised to it by vLLM."""
 
 
 @contextmanager
@@ -37,6 +41,9 @@ def open_sampler(
     if engine.name == "vllm":
         from rgsupport.samplers.vllm import VllmSampler
 
+        if 0 < params.temperature < _LEAST_TEMPERATURE:
+            msg = f"--temperature {params.temperature} is taken for {_LEAST_TEMPERATURE} by vllm; give that, or 0"
+            raise UsageError(msg)
         assert prompts.context_length is not None
         with closing(
             VllmSampler.load(
@@ -61,7 +68,7 @@ def open_sampler(
         with closing(
             OpenAISampler.load(
                 server=engine.servers[ROLES.index(role) % len(engine.servers)],
-                model=model.location if model.revision is None else f"{model.location}@{model.revision}",
+                model=model.location,
                 api=engine.api,
                 batch_size=engine.batch_size,
                 options=engine.options,

@@ -8,6 +8,8 @@ from rgsupport.types import VERDICT_KINDS, ModelRole, Status, VerdictKind
 
 IDENTICAL_TOKENS = 500
 """Tokens drawn again without one difference that are no chance: even at 0.02 nats per token, once in 20,000 runs."""
+IDENTICAL_PROBLEMS = 5
+"""Problems on which that must have happened: of a single easy one a model may be sure."""
 
 # c is what Chen et al. call the number of correct samples; the other statuses keep their names.
 COLUMN_OF_STATUS: dict[Status, str] = {status: "c" if status is Status.CORRECT else status.value for status in Status}
@@ -88,12 +90,14 @@ def refuse_identical(outcomes: pl.DataFrame) -> None:
         outcomes: As in `schemas.OUTCOMES`, of one model.
 
     Raises:
-        EngineError: Names the likely cause; not for fewer than `IDENTICAL_TOKENS` tokens, which may be chance.
+        EngineError: Names the likely cause; not for fewer than `IDENTICAL_TOKENS` tokens or `IDENTICAL_PROBLEMS`
+            problems, which may be chance.
     """
     repeated = outcomes.filter((pl.col("verdict") == VERDICT_KINDS[0]) & (pl.col("n_responses") > 1))
     again = pl.col("n_responses") - 1
     tokens = float(repeated.select((pl.col("tokens") / pl.col("n_responses") * again).sum()).item())
-    if tokens >= IDENTICAL_TOKENS and repeated["n_distinct"].max() == 1:
+    enough = tokens >= IDENTICAL_TOKENS and repeated.height >= IDENTICAL_PROBLEMS
+    if enough and repeated["n_distinct"].max() == 1:
         repeats = int(repeated.select(again.sum()).item())
         raise EngineError(identical_responses(repeats=repeats, tokens=round(tokens)))
 

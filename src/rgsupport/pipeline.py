@@ -1,7 +1,11 @@
 """The straight line: generate, sample, verify, analyze, report. Each stage reads what the one before it wrote."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+from rgsupport.errors import UsageError
 from rgsupport.hardware import default_engine
 from rgsupport.models import MINIATURE, PAPER
 from rgsupport.settings import Settings
@@ -48,9 +52,22 @@ def run_directory(settings: Settings) -> Path:
 def run(directory: Run, settings: Settings, watcher: Watcher) -> Analysis:
     """Do every stage in a row; what an earlier command finished is taken as it is."""
     models_of(settings)  # a misspelt model is told before anything takes time
-    generate(directory, settings, watcher)
-    sample(directory, settings, watcher)
+    with _keeping_plan(directory):
+        generate(directory, settings, watcher)
+        sample(directory, settings, watcher)
     verify(directory, watcher)
     analysis = analyze(directory, watcher, ks=settings.ks)
     report(directory)
     return analysis
+
+
+@contextmanager
+def _keeping_plan(directory: Run) -> Generator[None]:
+    """Leave the plan on record as it was when what is asked for now is refused."""
+    before = directory.record().plan if directory.exists else None
+    try:
+        yield
+    except UsageError:
+        if before is not None:
+            directory.write_record(replace(directory.record(), plan=before))
+        raise

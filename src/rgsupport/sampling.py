@@ -11,11 +11,11 @@ from typing import Any
 from rgsupport import child
 from rgsupport.child import Emit
 from rgsupport.engines import COMPARED, Engine
-from rgsupport.errors import EngineError
+from rgsupport.errors import EngineError, UsageError
 from rgsupport.journal import Place
 from rgsupport.loading import open_sampler
 from rgsupport.models import Model
-from rgsupport.outcomes import IDENTICAL_TOKENS, identical_responses
+from rgsupport.outcomes import IDENTICAL_PROBLEMS, IDENTICAL_TOKENS, identical_responses
 from rgsupport.prompting import Prompt, Prompts, build_prompts, refuse_unequal
 from rgsupport.protocols import Sampler
 from rgsupport.seeds import sample_seed
@@ -176,13 +176,27 @@ def _facts(record: Record, role: ModelRole, made: Prompts, sampler: Sampler) -> 
     facts: dict[str, object] = {**asdict(record.sampling), **neutral, **made.facts, **sampler.describe()}
     earlier = record.models[role].facts
     if earlier:
-        compared = [name for name in COMPARED if name not in record.allow_unequal]
-        refuse(differences(*({name: known.get(name) for name in compared} for known in (facts, earlier))))
+        # What may differ between the models must still not be mixed within one.
+        refuse(differences(*({name: known.get(name) for name in COMPARED} for known in (facts, earlier))))
     other = record.models[RLVR if role == BASE else BASE].facts
     if other:
         both: dict[ModelRole, Mapping[str, object]] = {role: facts, RLVR if role == BASE else BASE: other}
         refuse_unequal(both, record.allow_unequal)
+        _refuse_unequal_servers(both, record.sampling.max_tokens + made.longest)
     return facts
+
+
+def _refuse_unequal_servers(facts: Mapping[ModelRole, Mapping[str, object]], wanted: int) -> None:
+    """Refuse two servers of which one cuts responses earlier than the other."""
+    contexts = {known.get("context_length") for known in facts.values() if known["engine"] == "openai"} - {None}
+    shortest = min((context for context in contexts if isinstance(context, int)), default=wanted)
+    if len(contexts) > 1 and shortest < wanted:
+        told = " and ".join(f"{known.get('context_length')} of {role}" for role, known in facts.items())
+        msg = (
+            f"the servers hold contexts of unequal length, {told}, and the shorter one cuts responses earlier: lower "
+            f"--max-tokens, or start both with the same length"
+        )
+        raise UsageError(msg)
 
 
 def _draw(completions: Iterable[Completion], sealer: Sealer, emit: Emit) -> None:
@@ -205,6 +219,7 @@ class Sameness:
 
     def __init__(self) -> None:
         self._first: dict[str, int] = {}
+        self._repeated: set[str] = set()
         self._repeats = self._tokens = 0
         self._differ = False
 
@@ -221,9 +236,11 @@ class Sameness:
             self._first[completion.problem_id] = text
             return
         self._differ = self._first[completion.problem_id] != text
+        self._repeated.add(completion.problem_id)
         self._repeats += 1
         self._tokens += completion.n_tokens
-        if not self._differ and self._tokens >= IDENTICAL_TOKENS:
+        enough = self._tokens >= IDENTICAL_TOKENS and len(self._repeated) >= IDENTICAL_PROBLEMS
+        if enough and not self._differ:
             raise EngineError(identical_responses(repeats=self._repeats, tokens=self._tokens))
 
 

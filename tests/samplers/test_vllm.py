@@ -1,6 +1,5 @@
 """The vLLM engine, for real: its CPU build, on the miniature pair."""
 
-import math
 import os
 import signal
 from importlib.resources import files
@@ -221,7 +220,7 @@ def test_a_request_that_kills_the_engine_three_times_is_given_up_and_costs_no_ot
     assert completions["fatal", 0].finish_reason is FinishReason.ABORT
     assert completions["fatal", 0].text == ""
     assert completions["other", 0].finish_reason in (FinishReason.STOP, FinishReason.LENGTH)
-    assert len(notes) == 2
+    assert len(notes) == 3  # twice to find it, once to see that the engine works without it
 
 
 def test_what_is_described_is_what_the_engine_has(sampler):
@@ -232,15 +231,3 @@ def test_what_is_described_is_what_the_engine_has(sampler):
     assert described["context_length"] == CONTEXT
     assert described["stop_ids"] == list(FACTS.stop_ids)
     assert "vllm 0." in described["versions"]
-
-
-@pytest.mark.parametrize("n", [1, 2, 7, 512])
-def test_suspects_are_tried_again_together_then_in_small_groups_then_alone(n):
-    from rgsupport.samplers.vllm import _groups
-
-    died = [Request("p", index, index, (1,)) for index in range(n)]
-    assert _groups(died, deaths=1) == [died]
-    second = _groups(died, deaths=2)
-    assert [request for group in second for request in group] == died
-    assert max(map(len, second)) == math.isqrt(n)
-    assert _groups(died, deaths=3) == [[request] for request in died]

@@ -40,14 +40,14 @@ def _can_be_sent(key: str) -> bool:
 
 
 def _check_server(server: str, wanted: Mapping[ModelRole, str], engine: Engine) -> Iterator[Check]:
-    import httpx  # not needed without a server
+    import httpx2  # not needed without a server
 
     key = os.environ.get(API_KEY, "")
     headers = {"Authorization": f"Bearer {key}"} if key and _can_be_sent(key) else {}
     try:
         # A redirect is not followed: it could carry the key elsewhere.
-        answer = httpx.get(f"{server}/models", headers=headers, timeout=_SECONDS, follow_redirects=False)
-    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        answer = httpx2.get(f"{server}/models", headers=headers, timeout=_SECONDS, follow_redirects=False)
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         remedy = f"start it, for example: vllm serve MODEL --port 8000; then try: curl {server}/models"
         yield problem("server", f"{server} does not answer: {one_line(error)[:200]}", remedy=remedy)
         return
@@ -61,7 +61,7 @@ def _check_server(server: str, wanted: Mapping[ModelRole, str], engine: Engine) 
         yield from _judge_models(server, _served(answer), wanted, engine)
 
 
-def _served(answer: Any) -> list[str] | None:  # noqa: ANN401 - an httpx.Response
+def _served(answer: Any) -> list[str] | None:  # noqa: ANN401 - an httpx2.Response
     """Return the names of the models that a server has; None if its answer does not tell."""
     try:
         return [str(entry["id"]) for entry in answer.json()["data"]]

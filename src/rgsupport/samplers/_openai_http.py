@@ -191,8 +191,10 @@ class Server:
             return RefusedError(f"{reason}; the key is taken from the environment variable {API_KEY}")
         if response.is_redirect:
             return RefusedError(f"{reason}; it sends to {response.headers.get('location')}: name that URL")
-        # A 429 that no waiting mends, and a 500 by which llama.cpp means a prompt that does not fit.
-        if "insufficient_quota" in response.text or says_too_long(said):
+        if "insufficient_quota" in response.text:  # a 429 that no waiting mends
+            return RefusedError(reason)
+        # A server whose queue is too long is busy; but by a 500 llama.cpp means a prompt that does not fit.
+        if says_too_long(said) and status not in _AWAY:
             return RefusedError(reason)
         if status in _AWAY or status >= 500:
             return UnavailableError(reason, is_fault=status not in _AWAY, retry_after=_retry_after(response))

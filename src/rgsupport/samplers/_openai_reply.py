@@ -9,7 +9,7 @@ import numpy as np
 
 from rgsupport.errors import EngineError
 from rgsupport.samplers._summary import summarise
-from rgsupport.types import FinishReason, LogprobSummary
+from rgsupport.types import LARGEST, FinishReason, LogprobSummary
 
 _MESSAGE_LENGTH: Final = 300
 
@@ -91,7 +91,7 @@ def read_reply(reply: Any) -> Reply:  # noqa: ANN401 - any JSON value
 
 def _count(usage: Any, name: str) -> int | None:  # noqa: ANN401 - any JSON value
     value = cast("dict[str, object]", usage).get(name) if isinstance(usage, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST else None
 
 
 def _text(choice: dict[str, Any], finish_reason: FinishReason) -> str:

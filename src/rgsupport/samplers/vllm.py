@@ -4,10 +4,10 @@
 
 import asyncio
 import os
-from collections import Counter
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from math import isqrt
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from rgsupport.errors import EngineError, UsageError, one_line
 from rgsupport.samplers import _hf_load as load
 from rgsupport.samplers._async import EventLoop
 from rgsupport.samplers._summary import summarise
+from rgsupport.samplers._survive import Died, aborted, survive
 from rgsupport.types import Completion, FinishReason, LogprobSummary, Request, SamplingParams
 
 try:
@@ -40,16 +41,8 @@ _ROWS_ON_GPU: Final = 512
 _CPU_CACHE_GIB: Final = 4
 _MIN_BATCHED_TOKENS: Final = 2048
 _TRIES: Final = 3  # of a request that fails by itself
-_FATAL_DEATHS: Final = 3  # of the engine, with the same request in flight
-_MOST_DEATHS_IN_A_ROW: Final = 6
 _MAX_LOGPROBS: Final = 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Died:
-    """A request that was in flight when the engine died."""
-
-    request: Request
+_PAUSES: Final = (0.0, 5.0, 30.0)  # seconds before an engine is started again
 
 
 class VllmSampler:
@@ -66,14 +59,14 @@ class VllmSampler:
     ) -> None:
         """Start the engine; `load` knows with which arguments."""
         self._arguments = arguments
-        self._stop_ids = stop_ids
+        self.stop_ids = stop_ids
         self._logprobs = logprobs
         self._note = note
         self._tokenizer = load.load_tokenizer(arguments.model, revision=arguments.revision)
         self._loop = EventLoop()
         self._n_asked = 0
         self._dead = False
-        self._engine = self._start()
+        self._started: AsyncLLM | None = self._start()
 
     @classmethod
     def load(
@@ -139,33 +132,7 @@ class VllmSampler:
         Raises:
             EngineError: The engine does not start again, or dies again and again without finishing anything.
         """
-        source = iter(requests)
-        deaths: Counter[tuple[str, int]] = Counter()
-        suspects: list[list[Request]] = []
-        deaths_in_a_row = 0
-        while True:
-            group = iter(suspects.pop()) if suspects else source
-            if self._dead:
-                self._restart(deaths_in_a_row)
-            died: list[Request] = []
-            for answer in self._attempt(group, params):
-                if isinstance(answer, _Died):
-                    died.append(answer.request)
-                else:
-                    deaths_in_a_row = 0
-                    yield answer
-            if died:
-                deaths_in_a_row += 1
-                if group is not source:
-                    suspects.append(list(group))
-                deaths.update(map(_key, died))
-                most = max(deaths[_key(request)] for request in died)
-                if len(died) == 1 and most >= _FATAL_DEATHS:
-                    yield _aborted(died[0])
-                else:
-                    suspects += reversed(_groups(died, deaths=most))
-            elif group is source:
-                return
+        return survive(_Attempts(self, params), iter(requests))
 
     def describe(self) -> dict[str, object]:
         """Return the facts that were resolved when the model was loaded, as they belong into the record of a run."""
@@ -182,7 +149,7 @@ class VllmSampler:
             "tensor_parallel": config.parallel_config.tensor_parallel_size,
             "prefix_caching": bool(config.cache_config.enable_prefix_caching),
             "chunked_prefill": bool(config.scheduler_config.enable_chunked_prefill),
-            "stop_ids": list(self._stop_ids),
+            "stop_ids": list(self.stop_ids),
             "vocabulary": self._vocabulary,
             "versions": f"vllm {vllm.__version__}, torch {torch.__version__}, transformers {transformers.__version__}",
         }
@@ -210,47 +177,58 @@ class VllmSampler:
             msg = f"the vllm engine does not start with {self._arguments.model}: {one_line(error)[:500]}"
             raise EngineError(msg) from error
 
-    async def _end(self) -> None:
-        self._engine.shutdown()
-        await asyncio.sleep(0.1)  # its tasks on this loop end
-        del self._engine
+    @property
+    def _engine(self) -> "AsyncLLM":
+        assert self._started is not None
+        return self._started
 
-    def _restart(self, deaths_in_a_row: int) -> None:
-        if deaths_in_a_row > _MOST_DEATHS_IN_A_ROW:
-            msg = f"the vllm engine died {deaths_in_a_row} times in a row without finishing one response; see the log"
-            raise EngineError(msg)
+    async def _end(self) -> None:
+        engine, self._started = self._started, None
+        if engine is not None:
+            engine.shutdown()
+            await asyncio.sleep(0.1)  # its tasks on this loop end
+
+    def _restart(self) -> None:
         self._note("the vllm engine died; it is started again and loses nothing that was finished")
         self._loop.run(self._end())
-        self._engine = self._start()
+        for pause in _PAUSES:  # the memory of a GPU is not free at once
+            time.sleep(pause)
+            with suppress(EngineError):
+                self._started = self._start()
+                break
+        else:
+            self._started = self._start()
         self._dead = False
 
-    def _attempt(self, source: Iterator[Request], params: SamplingParams) -> Iterator[Completion | _Died]:
+    def _attempt(self, source: Iterator[Request], params: SamplingParams) -> Iterator[Completion | Died]:
         """Yield what becomes of the requests of a source; stop drawing from it when the engine dies."""
 
-        async def ask(request: Request) -> Completion | _Died:
+        async def ask(request: Request) -> Completion | Died:
             return await self._ask(request, params)
 
         for answer in self._loop.stream(self._while_alive(source), ask, window=self._window):
-            self._dead = self._dead or isinstance(answer, _Died)
+            self._dead = self._dead or isinstance(answer, Died)
             yield answer
 
     def _while_alive(self, source: Iterator[Request]) -> Iterator[Request]:
         while not self._dead and (request := next(source, None)) is not None:
             yield request
 
-    async def _ask(self, request: Request, params: SamplingParams) -> Completion | _Died:
+    async def _ask(self, request: Request, params: SamplingParams) -> Completion | Died:
         for _ in range(_TRIES):
             try:
-                return self._completion(request, await self._output(request, params))
+                output = await self._output(request, params)
             except EngineDeadError:
-                return _Died(request)
+                return Died(request)
             except EngineGenerateError:  # of this request alone, unless the engine went with it
                 if self._engine.errored:
-                    return _Died(request)
+                    return Died(request)
             except Exception as error:
                 msg = f"vllm refuses the prompt of problem {request.problem_id}: {one_line(error)[:300]}"
                 raise EngineError(msg) from error
-        return _aborted(request)
+            else:
+                return self._completion(request, output)
+        return aborted(request)
 
     async def _output(self, request: Request, params: SamplingParams) -> Any:  # noqa: ANN401 - vLLM's CompletionOutput
         self._n_asked += 1
@@ -267,7 +245,7 @@ class VllmSampler:
             temperature=params.temperature,
             top_p=params.top_p,
             max_tokens=params.max_tokens,
-            stop_token_ids=list(self._stop_ids),
+            stop_token_ids=list(self.stop_ids),
             logprobs=params.logprobs or None,
             flat_logprobs=True,
             detokenize=False,  # done once, when all tokens are there
@@ -278,7 +256,7 @@ class VllmSampler:
     def _completion(self, request: Request, output: Any) -> Completion:  # noqa: ANN401 - vLLM's CompletionOutput
         reason = _REASONS[output.finish_reason]
         token_ids = list(output.token_ids)
-        ended = reason is FinishReason.STOP and token_ids and token_ids[-1] in self._stop_ids
+        ended = reason is FinishReason.STOP and token_ids and token_ids[-1] in self.stop_ids
         decoded = self._tokenizer.decode(
             token_ids[:-1] if ended else token_ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
@@ -296,7 +274,11 @@ class VllmSampler:
         starts = np.asarray(logprobs.start_indices)
         # Of each position first the token that was drawn, then the most probable ones.
         table = np.asarray(logprobs.logprobs, dtype=np.float64).reshape(len(starts), -1)
-        return summarise(table[:, 0], table[:, 1:], vocabulary=self._vocabulary)
+        try:
+            return summarise(table[:, 0], table[:, 1:], vocabulary=self._vocabulary)
+        except ValueError as error:
+            msg = f"the model returns no probabilities: {error}; try --dtype float32"
+            raise EngineError(msg) from error
 
 
 # Words of vLLM; a new one is a KeyError, not a guess.
@@ -308,19 +290,20 @@ _REASONS: Final = {
 }
 
 
-def _key(request: Request) -> tuple[str, int]:
-    return request.problem_id, request.sample_index
+@dataclass(frozen=True, slots=True)
+class _Attempts:
+    """The engine as `survive` wants it, at some parameters."""
 
+    sampler: VllmSampler
+    params: SamplingParams
 
-def _aborted(request: Request) -> Completion:
-    return Completion(request.problem_id, request.sample_index, request.seed, "", FinishReason.ABORT, 0)
+    def attempt(self, source: Iterator[Request]) -> Iterator[Completion | Died]:
+        return self.sampler._attempt(source, self.params)  # pyright: ignore[reportPrivateUsage] - two halves of one
 
+    def restart(self) -> None:
+        self.sampler._restart()  # pyright: ignore[reportPrivateUsage]
 
-def _groups(died: list[Request], *, deaths: int) -> list[list[Request]]:
-    """Return how the requests that were in flight at a death are tried again.
-
-    One death may have any cause: all go on together. After a second one a request is under suspicion: groups of the
-    square root of their number, so that the one that kills is found with few deaths. After a third, each by itself.
-    """
-    size = {1: len(died), 2: isqrt(len(died))}.get(deaths, 1)
-    return [died[start : start + size] for start in range(0, len(died), size)]
+    def works(self) -> bool:
+        harmless = Request("a request that can do no harm", 0, 1, self.sampler.stop_ids[:1])
+        one_token = _Attempts(self.sampler, replace(self.params, max_tokens=1))
+        return not any(isinstance(answer, Died) for answer in one_token.attempt(iter([harmless])))

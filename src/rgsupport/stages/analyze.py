@@ -8,6 +8,7 @@ import polars as pl
 
 from rgsupport import schemas, support
 from rgsupport.atomic import read_parquet, write_parquet, write_text
+from rgsupport.engines import COMPARED
 from rgsupport.errors import StoreError, UsageError, one_line
 from rgsupport.outcomes import outcomes, refuse_identical
 from rgsupport.report import Provenance, write_reports
@@ -108,9 +109,9 @@ def _provenance(record: Record, *, missing: int) -> Provenance:
 
 
 def _unequal(record: Record) -> tuple[str, ...]:
-    """Return the facts in which the two models differ, which the user has accepted."""
+    """Return the facts in which the two models differ, which the user has accepted when they were sampled."""
     base, rlvr = (record.models[role].facts for role in ROLES)
-    return tuple(name for name in record.allow_unequal if base.get(name) != rlvr.get(name))
+    return tuple(name for name in COMPARED if base and rlvr and base.get(name) != rlvr.get(name))
 
 
 def _verdicts(run: Run, record: Record, role: ModelRole) -> pl.DataFrame:

@@ -8,8 +8,9 @@ from typing import Any
 
 from rgsupport import child
 from rgsupport.child import Call
-from rgsupport.errors import RgsupportError
-from rgsupport.hardware import default_engine, require_gpus
+from rgsupport.engines import Engine, check_engine
+from rgsupport.errors import EngineError, RgsupportError, UsageError
+from rgsupport.hardware import default_engine, gpus, require_gpus
 from rgsupport.models import Model, find, fingerprint
 from rgsupport.prompting import build_prompts, refuse_unequal, refuse_unequal_room
 from rgsupport.sampling import completion_inputs, owed_shards
@@ -29,8 +30,7 @@ def sample(run: Run, settings: Settings, watcher: Watcher) -> None:
         EngineError: A model cannot be loaded, or its process died; what was finished is kept.
     """
     models = models_of(settings)
-    settings = replace(settings, engine=replace(settings.engine, name=settings.engine.name or default_engine()))
-    require_gpus(settings.engine.gpus)
+    settings = replace(settings, engine=_resolved(settings.engine))
     record = _with_sampling(run, settings, models)
     owed = {role: owed_shards(run, record, role) for role in ROLES}
     if any(owed.values()):
@@ -40,6 +40,17 @@ def sample(run: Run, settings: Settings, watcher: Watcher) -> None:
         if owed[role]:
             _sample_model(run, role, models[role], settings, owed[role], watcher)
         run.journal(role).drop(run.completions(role).listing(completion_inputs(record, role)))
+
+
+def _resolved(engine: Engine) -> Engine:
+    """Return the engine with its name, after checking that this machine can have it."""
+    engine = replace(engine, name=engine.name or default_engine())
+    check_engine(engine)
+    require_gpus(engine.gpus)
+    if engine.workers > 1 and engine.name != "openai" and engine.device != "cpu" and gpus():
+        msg = f"--workers {engine.workers} would share one GPU; --gpus 0,1 gives each process a GPU of its own"
+        raise UsageError(msg)
+    return engine
 
 
 def models_of(settings: Settings) -> dict[ModelRole, Model]:
@@ -92,6 +103,11 @@ def _prepared(run: Run, record: Record, models: Mapping[ModelRole, Model], setti
         role: build_prompts(models[role], problems, system=record.system or "", engine=settings.engine)
         for role in ROLES
     }
+    for role in ROLES:
+        vocabulary = made[role].vocabulary
+        if vocabulary is not None and record.sampling.logprobs > vocabulary:
+            msg = f"--logprobs {record.sampling.logprobs} is more than the {vocabulary} tokens of {models[role].name}"
+            raise UsageError(msg)
     refuse_unequal_room((models[BASE], made[BASE]), (models[RLVR], made[RLVR]), record.sampling)
     refuse_unequal({role: made[role].facts for role in ROLES}, settings.allow_unequal)
     described = {role: replace(record.models[role], opens_thought=made[role].opens_thought) for role in ROLES}
@@ -124,6 +140,11 @@ def _sample_model(
                 _take(message, run, role, bar, watcher)
     if failures:
         raise failures[0]
+    if left := owed_shards(run, run.record(), role):
+        msg = (
+            f"{len(left)} shards of {role} are still owed though its processes ended well; give the same command again"
+        )
+        raise EngineError(msg)
 
 
 def _job(run: Run, role: ModelRole, model: Model, settings: Settings, shards: list[Shard]) -> dict[str, Any]:
