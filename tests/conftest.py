@@ -13,7 +13,29 @@ settings.register_profile(
 settings.load_profile("rgsupport")
 
 
+# Files that take long, the longest first, so that no process is left with one of them at the end.
+SLOW = (
+    "test_vllm",
+    "test_openai",
+    "test_vllm_line",
+    "test_openai_line",
+    "test_bad_input",
+    "test_whole_line",
+    "test_workers",
+    "test_kill",
+    "test_plan",
+    "test_doctor",
+    "test_mini_pair",
+    "test_sampling",
+    "test_generation",
+    "test_models",
+    "test_hf",
+)
+
+
 def pytest_collection_modifyitems(items):
+    rank = {name: place for place, name in enumerate(SLOW)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(SLOW)))
     if find_spec("vllm") is None:
         for item in items:
             if item.get_closest_marker("vllm"):

@@ -8,10 +8,17 @@ import pytest
 
 import rgsupport
 
-MODULES = [module.name for module in pkgutil.walk_packages(rgsupport.__path__, "rgsupport.")]
+NAMES = [module.name for module in pkgutil.walk_packages(rgsupport.__path__, "rgsupport.")]
+MODULES = [
+    pytest.param(name, marks=[pytest.mark.vllm, pytest.mark.filterwarnings("ignore::DeprecationWarning")])
+    if name == "rgsupport.samplers.vllm"
+    else name
+    for name in NAMES
+    if "builtin_tasks" not in name
+]
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if "builtin_tasks" not in name])
+@pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of_a_module_are_true(name):
     module = importlib.import_module(name)
     assert doctest.testmod(module).failed == 0
