@@ -8,13 +8,9 @@ from pathlib import Path
 RGSUPPORT = str(Path(sys.executable).with_name("rgsupport"))
 
 
-# vLLM would bind every engine of a small machine to the same core.
-NOT_BOUND = {"VLLM_CPU_OMP_THREADS_BIND": "nobind"}
-
-
 def environment(**more):
     """Return the variables a command runs with: no colours, one thread, so that many tests fit on a small machine."""
-    return {**os.environ, "NO_COLOR": "1", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **NOT_BOUND, **more}
+    return {**os.environ, "NO_COLOR": "1", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **more}
 
 
 def rgsupport(*arguments, cwd, **more):

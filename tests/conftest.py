@@ -1,10 +1,14 @@
 """Settings of every test."""
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Several processes test at the same time: one thread each, which sleeps while it waits, and no engine bound to a core.
+os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
 
 # A slow or busy machine is no failure, and the same tests run everywhere.
 settings.register_profile(

@@ -103,7 +103,7 @@ class VllmSampler:
             EngineError: The engine does not start.
         """
         on_cpu = current_platform.is_cpu()
-        rest = dict(options)
+        rest: dict[str, Any] = {"enable_prefix_caching": True, **options}
         os.environ["VLLM_CPU_KVCACHE_SPACE"] = str(rest.pop("cpu_cache_gib", _CPU_CACHE_GIB))
         if on_cpu:
             # A seed per request ends vLLM's CPU engine when a prompt is computed in pieces.
@@ -122,7 +122,7 @@ class VllmSampler:
             generation_config="vllm",
             max_logprobs=max(_MAX_LOGPROBS, logprobs),
             disable_log_stats=True,
-            **{"enable_prefix_caching": True, **rest},
+            **rest,
         )
         return cls(arguments, stop_ids=stop_ids, logprobs=logprobs, note=note)
 
@@ -232,7 +232,7 @@ class VllmSampler:
 
     async def _output(self, request: Request, params: SamplingParams) -> Any:  # noqa: ANN401 - vLLM's CompletionOutput
         self._n_asked += 1
-        prompt = {"prompt_token_ids": list(request.token_ids)}
+        prompt: Any = {"prompt_token_ids": list(request.token_ids)}
         outputs = [
             output async for output in self._engine.generate(prompt, self._params(request, params), str(self._n_asked))
         ]
