@@ -29,7 +29,7 @@ from rgsupport.generation import generate
 from rgsupport.loading import open_sampler
 from rgsupport.models import find
 from rgsupport.prompting import Prompts, build_prompts
-from rgsupport.samplers.vllm import VllmSampler
+from rgsupport.samplers.vllm_engine import VllmSampler
 from rgsupport.sampling import Sealer, requests
 from rgsupport.shards import missing
 from rgsupport.store import ModelRecord, Plan, Record, Run

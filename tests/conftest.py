@@ -19,7 +19,7 @@ settings.load_profile("rgsupport")
 
 # Files that take long, the longest first, so that no process is left with one of them at the end.
 SLOW = (
-    "test_vllm",
+    "test_vllm_engine",
     "test_openai",
     "test_vllm_line",
     "test_openai_line",

@@ -11,7 +11,7 @@ import rgsupport
 NAMES = [module.name for module in pkgutil.walk_packages(rgsupport.__path__, "rgsupport.")]
 MODULES = [
     pytest.param(name, marks=[pytest.mark.vllm, pytest.mark.filterwarnings("ignore::DeprecationWarning")])
-    if name == "rgsupport.samplers.vllm"
+    if name == "rgsupport.samplers.vllm_engine"
     else name
     for name in NAMES
     if "builtin_tasks" not in name

@@ -39,7 +39,7 @@ def open_sampler(
         EngineError: The model cannot be loaded.
     """
     if engine.name == "vllm":
-        from rgsupport.samplers.vllm import VllmSampler
+        from rgsupport.samplers.vllm_engine import VllmSampler
 
         if 0 < params.temperature < _LEAST_TEMPERATURE:
             msg = f"--temperature {params.temperature} is taken for {_LEAST_TEMPERATURE} by vllm; give that, or 0"

@@ -31,7 +31,7 @@ GREEDY = SamplingParams(temperature=0, max_tokens=200)
 
 
 def load(notes, *, batch_size, **options):
-    from rgsupport.samplers.vllm import VllmSampler  # only where vLLM is installed
+    from rgsupport.samplers.vllm_engine import VllmSampler  # only where vLLM is installed
 
     return VllmSampler.load(
         MODEL,
