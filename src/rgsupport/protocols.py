@@ -41,6 +41,24 @@ class Normalises(Protocol):
 
 
 @runtime_checkable
+class Checks(Protocol):
+    """A task that may have a checker of its own: a second opinion that does not use the verifier."""
+
+    @property
+    def has_checker(self) -> bool:
+        """Whether there is a checker; without one `check` is never called."""
+        ...
+
+    def check(self, problem: Problem, answer: str) -> bool:
+        """Tell whether an answer is right. It is called as `score` is, and may raise as `score` may."""
+        ...
+
+    def doubt(self, problem: Problem) -> str:
+        """Return in one line why the problem or its reference cannot be trusted; empty if nothing speaks against it."""
+        ...
+
+
+@runtime_checkable
 class Described(Protocol):
     """A task that tells where it comes from; tasks without it are listed with their file only."""
 

@@ -59,6 +59,8 @@ class ReasoningGymTask:
         normaliser: Brings an answer into the form the verifier reads; it must never make a wrong answer right.
         paper_class: preservation, expansion or shrinkage, as the paper's figures 2-4 place the task.
         rejects: What the verifier raises on a text it cannot read; such a text scores 0.
+        checker: Tells whether an answer is right without the dataset's verifier, None if there is no such checker.
+        doubter: Returns in one line why a problem cannot be judged, empty if it can; asked beside the checker.
     """
 
     name: str
@@ -67,6 +69,8 @@ class ReasoningGymTask:
     normaliser: Callable[[str], str] = str.strip
     paper_class: str | None = None
     rejects: tuple[type[Exception], ...] = ()
+    checker: Callable[[Problem, str], bool] | None = None
+    doubter: Callable[[Problem], str] | None = None
 
     @property
     def category(self) -> str:
@@ -95,6 +99,31 @@ class ReasoningGymTask:
     def normalise(self, answer: str) -> str:
         """Return the answer in the verifier's form, or unchanged when it cannot be read."""
         return self.normaliser(answer)
+
+    @property
+    def has_checker(self) -> bool:
+        """Whether the task has a checker of its own."""
+        return self.checker is not None
+
+    def check(self, problem: Problem, answer: str) -> bool:
+        """Tell whether an answer is right, by the task's own checker.
+
+        Raises:
+            TypeError: The task has none.
+        """
+        if self.checker is None:
+            msg = f"task {self.name!r} has no checker of its own"
+            raise TypeError(msg)
+        return self.checker(problem, answer)
+
+    def doubt(self, problem: Problem) -> str:
+        """Return why a problem or its reference cannot be trusted, empty if nothing speaks against it."""
+        if self.doubter is not None and (reason := self.doubter(problem)):
+            return reason
+        reference = problem.reference
+        if self.checker is None or reference is None or self.checker(problem, reference):
+            return ""
+        return f"the reference {reference!r} is wrong by the task's own checker"
 
     def problems(self, *, count: int, seed: int) -> tuple[Problem, ...]:
         """Return the first `count` distinct questions of the dataset made with this seed.
