@@ -1,5 +1,7 @@
 """Verdicts -> the outcome table: for every problem, how many samples, and what became of them."""
 
+from collections.abc import Collection
+
 import polars as pl
 
 from rgsupport.errors import EngineError, StoreError
@@ -16,9 +18,14 @@ COLUMN_OF_STATUS: dict[Status, str] = {status: "c" if status is Status.CORRECT e
 
 
 def outcomes(
-    verdicts: pl.DataFrame | pl.LazyFrame, problems: pl.DataFrame, *, model: ModelRole, samples: int | None = None
+    verdicts: pl.DataFrame | pl.LazyFrame,
+    problems: pl.DataFrame,
+    *,
+    model: ModelRole,
+    checked: Collection[str],
+    samples: int | None = None,
 ) -> pl.DataFrame:
-    """Count the verdicts of one model on each of the problems, under both kinds of verdict.
+    """Count the verdicts of one model on each of the problems, under every kind of verdict.
 
     Verdicts are joined by problem id, never by position, so their order does not matter. A problem without a verdict is
     there with n = 0, so that it shows; verdicts of problems that are not asked for are left out.
@@ -27,6 +34,7 @@ def outcomes(
         verdicts: One row per sample, as in `schemas.VERDICTS`.
         problems: The problems asked for, as in `schemas.PROBLEMS`; only task and problem_id are read.
         model: Whose verdicts they are.
+        checked: Tasks that have a checker of their own; only their problems are counted under `checked`.
         samples: Count only the samples with a sample_index below it; None counts all.
 
     Returns:
@@ -41,11 +49,14 @@ def outcomes(
         rows = rows.filter(pl.col("sample_index") < samples)
     counts = _count(rows).collect()
     _refuse_repeats(counts, model)
+    judged = {kind: problems for kind in VERDICT_KINDS} | {
+        "checked": problems.filter(pl.col("task").is_in(list(checked)))
+    }
     complete = [
-        problems.select("task", "problem_id", verdict=pl.lit(kind, dtype=VERDICT)).join(
+        asked_of.select("task", "problem_id", verdict=pl.lit(kind, dtype=VERDICT)).join(
             counts.filter(pl.col("verdict") == kind), on=["problem_id", "verdict"], how="left", validate="1:1"
         )
-        for kind in VERDICT_KINDS
+        for kind, asked_of in judged.items()
     ]
     return (
         pl.concat(complete)

@@ -8,7 +8,7 @@ from rgsupport.errors import StoreError
 from rgsupport.types import FinishReason, Found, Status, SupportClass
 
 ROLE = pl.Enum(["base", "rlvr"])
-VERDICT = pl.Enum(["lenient", "strict"])
+VERDICT = pl.Enum(["lenient", "strict", "checked"])
 STATUS = pl.Enum([status.value for status in Status])
 FINISH_REASON = pl.Enum([reason.value for reason in FinishReason])
 FOUND = pl.Enum([found.value for found in Found])
@@ -67,6 +67,18 @@ COMPLETIONS = Table(
     nullable=frozenset({"cumulative_logprob", "mean_logprob", "entropy_low", "entropy_high"}),
 )
 
+# Problems that cannot be judged as they stand; a function of the frozen problems and the verifiers.
+SUSPECTS = Table(
+    "suspects",
+    {
+        "task": pl.String,
+        "problem_id": pl.String,
+        "index": pl.UInt64,
+        "reason": pl.String,
+    },
+    key=("problem_id",),
+)
+
 # One verdict per (model, problem, sample_index); the model is the folder. Small: what statistics need, without text.
 VERDICTS = Table(
     "verdicts",
@@ -76,15 +88,17 @@ VERDICTS = Table(
         "n_tokens": pl.UInt32,
         "lenient": STATUS,
         "strict": STATUS,
+        "checked": STATUS,  # null where the task has no checker of its own
         "found": FOUND,  # where the lenient extraction found the answer
         "answer_hash": pl.UInt64,  # of the normalised lenient answer
         "text_hash": pl.UInt64,  # of the whole response, to count identical ones; null where nothing was sampled
     },
     key=("problem_id", "sample_index"),
-    nullable=frozenset({"found", "answer_hash", "text_hash"}),
+    nullable=frozenset({"checked", "found", "answer_hash", "text_hash"}),
 )
 
 # Every (task, problem, model, verdict): how many samples, and what became of them. n is the sum of the seven statuses.
+# Under `checked` only the problems of tasks with a checker of their own are there.
 OUTCOMES = Table(
     "outcomes",
     {

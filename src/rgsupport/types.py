@@ -8,12 +8,12 @@ LARGEST = 10**9
 """Bound of every count a user may ask for; far beyond any budget, small enough for every integer column."""
 
 ModelRole = Literal["base", "rlvr"]
-VerdictKind = Literal["strict", "lenient"]
+VerdictKind = Literal["strict", "lenient", "checked"]
 
 BASE: ModelRole = "base"
 RLVR: ModelRole = "rlvr"
 ROLES: tuple[ModelRole, ...] = (BASE, RLVR)
-VERDICT_KINDS: tuple[VerdictKind, ...] = ("lenient", "strict")
+VERDICT_KINDS: tuple[VerdictKind, ...] = ("lenient", "strict", "checked")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,23 @@
 """Completions to verdicts: extract the answers, have each distinct one scored once, and say what became of each.
 
-Two verdicts are kept for every completion. `strict` takes Reasoning Gym's own extraction and scores that text.
+Three verdicts are kept for every completion. `strict` takes Reasoning Gym's own extraction and scores that text.
 `lenient` takes the paper's order of extraction and accepts the answer if the verifier accepts it either as it stands or
 as the task's `normalise` rewrites it. So where both verdicts are about the same text, lenient accepts whatever strict
 accepts: a normaliser can help an answer and never hurt it. Where the two find different texts no such rule holds;
-Reasoning Gym takes, for one, an answer from inside a closed thought, and the paper's order does not.
+Reasoning Gym takes, for one, an answer from inside a closed thought, and the paper's order does not. `checked` gives
+the same text as lenient to the task's own checker instead of the verifier; it is null where the task has none.
 """
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
 from rgsupport.errors import StoreError
 from rgsupport.extract import Extracted, lenient, strict
-from rgsupport.jail import Jail, Job
+from rgsupport.jail import Ask, Jail, Job
 from rgsupport.schemas import COMPLETIONS, VERDICTS, check
 from rgsupport.types import FinishReason, Found, Problem, Status
 
@@ -64,10 +65,10 @@ class _Question(NamedTuple):
 
     problem_id: str
     answer: str
-    normalise: bool
+    ask: Ask
 
     def key(self) -> bytes:
-        text = f"{self.problem_id}\0{self.normalise:d}\0{self.answer}"
+        text = f"{self.problem_id}\0{self.ask}\0{self.answer}"
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -79,20 +80,23 @@ class _Reading(NamedTuple):
     strict: str | None
     lenient: Extracted | None
     text_hash: int | None
+    has_checker: bool
 
     def questions(self) -> list[_Question]:
         """Return what must be asked, each question once."""
         asked: list[_Question] = []
         if self.lenient is not None:
-            asked += [_Question(self.problem_id, self.lenient.answer, normalise) for normalise in (False, True)]
+            asks = (Ask.AS_IS, Ask.NORMALISED, Ask.CHECKED)[: 2 + self.has_checker]
+            asked += [_Question(self.problem_id, self.lenient.answer, ask) for ask in asks]
         if self.strict is not None and (self.lenient is None or self.strict != self.lenient.answer):
-            asked.append(_Question(self.problem_id, self.strict, normalise=False))
+            asked.append(_Question(self.problem_id, self.strict, Ask.AS_IS))
         return asked
 
 
 class _Verdict(NamedTuple):
     lenient: Status
     strict: Status
+    checked: Status | None
     found: Found | None
     answer_hash: int | None
     text_hash: int | None
@@ -103,6 +107,7 @@ def verify(
     problems: Mapping[str, Problem],
     *,
     thinking: bool,
+    checked: Collection[str],
     jail: Jail,
     cache: ScoreCache,
     on_scored: Callable[[int], None] = lambda _: None,
@@ -116,6 +121,7 @@ def verify(
         completions: A COMPLETIONS table.
         problems: By id; at least those of the completions.
         thinking: Whether the prompts ended inside a thought.
+        checked: Names of the tasks that have a checker of their own.
         jail: Has the tasks of the problems.
         cache: What has been scored before; takes what is scored now.
         on_scored: Called now and then with the number of further completions whose verdict is known.
@@ -129,13 +135,13 @@ def verify(
     """
     check(completions, COMPLETIONS, source="the completions")
     columns = completions.select("problem_id", "finish_reason", "text")
-    readings = [
-        _read(problem_id, FinishReason(reason), text, thinking=thinking)
-        for problem_id, reason, text in columns.iter_rows()
-    ]
-    if strangers := sorted({reading.problem_id for reading in readings} - problems.keys()):
+    if strangers := sorted(set(columns["problem_id"]) - problems.keys()):
         msg = f"there are completions of problem {strangers[0]}, which is not among the problems; remove them"
         raise StoreError(msg)
+    readings = [
+        _read(problem_id, FinishReason(reason), text, thinking=thinking, checked=problems[problem_id].task in checked)
+        for problem_id, reason, text in columns.iter_rows()
+    ]
     scored: dict[_Question, Scored] = {}
     for finished in _score(readings, problems, scored, jail=jail, cache=cache):
         on_scored(finished)
@@ -143,11 +149,11 @@ def verify(
     return check(_table(completions, verdicts), VERDICTS, source="the verdicts")
 
 
-def _read(problem_id: str, reason: FinishReason, text: str, *, thinking: bool) -> _Reading:
+def _read(problem_id: str, reason: FinishReason, text: str, *, thinking: bool, checked: bool) -> _Reading:
     if reason in _NOTHING_SAMPLED:
-        return _Reading(problem_id, reason, None, None, None)
+        return _Reading(problem_id, reason, None, None, None, checked)
     found = lenient(text, thinking=thinking, cut=reason is FinishReason.LENGTH)
-    return _Reading(problem_id, reason, strict(text, thinking=thinking), found, _hash(text))
+    return _Reading(problem_id, reason, strict(text, thinking=thinking), found, _hash(text), checked)
 
 
 def _score(
@@ -170,7 +176,7 @@ def _score(
                 open_questions[place] += 1
     yield open_questions.count(0)
     asked = list(waiting)
-    jobs = (Job(key, problems[q.problem_id], q.answer, q.normalise) for key, q in enumerate(asked))
+    jobs = (Job(key, problems[q.problem_id], q.answer, q.ask) for key, q in enumerate(asked))
     for result in jail.score(jobs):
         question = asked[result.key]
         scored[question] = Scored(result.status, _hash(result.answer))
@@ -183,22 +189,23 @@ def _score(
 
 
 def _verdict(reading: _Reading, scored: Mapping[_Question, Scored]) -> _Verdict:
-    problem_id, reason, raw, extracted, text_hash = reading
+    problem_id, reason, raw, extracted, text_hash, has_checker = reading
     if reason in _NOTHING_SAMPLED:
         status = _NOTHING_SAMPLED[reason]
-        return _Verdict(status, status, None, None, None)
+        return _Verdict(status, status, status if has_checker else None, None, None, None)
     missing = Status.TRUNCATED if reason is FinishReason.LENGTH else Status.NO_ANSWER
-    strict_status = missing if raw is None else _raw_status(problem_id, raw, scored)
+    strict_status = missing if raw is None else _status(problem_id, raw, Ask.AS_IS, scored)
     if extracted is None:
-        return _Verdict(missing, strict_status, None, None, text_hash)
-    as_is = _raw_status(problem_id, extracted.answer, scored)
-    normalised = scored[_Question(problem_id, extracted.answer, normalise=True)]
+        return _Verdict(missing, strict_status, missing if has_checker else None, None, None, text_hash)
+    as_is = _status(problem_id, extracted.answer, Ask.AS_IS, scored)
+    checked = _status(problem_id, extracted.answer, Ask.CHECKED, scored) if has_checker else None
+    normalised = scored[_Question(problem_id, extracted.answer, Ask.NORMALISED)]
     better = as_is if as_is is Status.CORRECT or normalised.status is None else normalised.status
-    return _Verdict(better, strict_status, extracted.found, normalised.answer_hash, text_hash)
+    return _Verdict(better, strict_status, checked, extracted.found, normalised.answer_hash, text_hash)
 
 
-def _raw_status(problem_id: str, answer: str, scored: Mapping[_Question, Scored]) -> Status:
-    status = scored[_Question(problem_id, answer, normalise=False)].status
+def _status(problem_id: str, answer: str, ask: Ask, scored: Mapping[_Question, Scored]) -> Status:
+    status = scored[_Question(problem_id, answer, ask)].status
     assert status is not None, "only a normalised answer can be the answer itself"
     return status
 

@@ -11,6 +11,6 @@ internals, and code that runs in a worker can forge the results of that worker.
 """
 
 from rgsupport.jail._jail import Jail
-from rgsupport.jail._wire import MAX_ANSWER, Job, Result, Specification
+from rgsupport.jail._wire import MAX_ANSWER, Ask, Job, Result, Specification
 
-__all__ = ["MAX_ANSWER", "Jail", "Job", "Result", "Specification"]
+__all__ = ["MAX_ANSWER", "Ask", "Jail", "Job", "Result", "Specification"]

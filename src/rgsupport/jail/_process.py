@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
-from rgsupport.jail._wire import Job, Kind, Record, RecordReader, WireError, encode_batch
+from rgsupport.jail._wire import Ask, Job, Kind, Record, RecordReader, WireError, encode_batch
 
 _CHUNK = 1 << 16
 # What Python needs to start; anything else of our environment may be a secret.
@@ -149,8 +149,11 @@ class Worker:
 
 def _may_answer(record: Record, job: Job) -> bool:
     if record.kind is Kind.SCORED:
-        return math.isfinite(record.score) and (job.normalise or record.answer is None)
-    return record.kind in (Kind.FAILED, Kind.REFUSED) or (record.kind is Kind.UNCHANGED and job.normalise)
+        has_text = job.ask in (Ask.NORMALISED, Ask.DOUBT)
+        return math.isfinite(record.score) and (has_text or record.answer is None)
+    return record.kind in (Kind.FAILED, Kind.REFUSED) or (
+        record.kind is Kind.UNCHANGED and job.ask is Ask.NORMALISED
+    )
 
 
 def _environment() -> dict[str, str]:

@@ -9,7 +9,7 @@ import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +36,20 @@ class Specification:
     """`module:function`, imported in the worker; a name, because this layer knows no tasks."""
 
 
+class Ask(StrEnum):
+    """What is asked of a task."""
+
+    AS_IS = "as_is"
+    """Score the answer with the task's verifier."""
+    NORMALISED = "normalised"
+    """Score it as the task's `normalise` rewrites it."""
+    CHECKED = "checked"
+    """Judge it with the task's own checker: score 1 or 0."""
+    DOUBT = "doubt"
+    """Say why the problem cannot be trusted: score 1 and no text if it can, else 0 and the reason as the answer of the
+    result. The job's answer is not looked at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One answer to score."""
@@ -44,8 +58,7 @@ class Job:
     """The caller's own; it comes back with the result."""
     problem: Problem
     answer: str
-    normalise: bool
-    """Score the answer as the task's `normalise` rewrites it."""
+    ask: Ask = Ask.AS_IS
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +71,7 @@ class Result:
     score: float | None
     """The verifier's, finite; None where there is no score."""
     answer: str
-    """The text that was scored: after normalising, if that was asked for and worked."""
+    """The text that was scored: after normalising, if that was asked for and worked; or the doubt, if one was asked."""
     detail: str
     """Why there is no score, in one line; else empty."""
 
@@ -86,7 +99,7 @@ class Record(NamedTuple):
     """Which job of the worker's life it answers, from 0."""
     score: float = math.nan
     answer: str | None = None
-    """The normalised answer, where it differs from the job's."""
+    """The normalised answer, where it differs from the job's, or the doubt."""
     detail: str = ""
 
 
@@ -182,6 +195,6 @@ def encode_setup(specification: Specification, *, time_limit: float, memory_limi
 def encode_batch(jobs: Sequence[Job]) -> bytes:
     """Return the message that holds these jobs; a problem that several share is sent once."""
     places: dict[Problem, int] = {}
-    items = [(places.setdefault(job.problem, len(places)), job.answer, job.normalise) for job in jobs]
+    items = [(places.setdefault(job.problem, len(places)), job.answer, job.ask) for job in jobs]
     problems = [(p.task, p.id, p.index, p.question, p.reference, p.entry) for p in places]
     return encode_message({"problems": problems, "jobs": items})

@@ -7,14 +7,14 @@ import math
 import numbers
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from rgsupport.errors import RgsupportError
 from rgsupport.jail._lockdown import Guard, die_with_parent, limit_process, limit_processor_time
-from rgsupport.jail._wire import LENGTH_SIZE, MAX_ANSWER, Kind, Record, encode_record, message_size
-from rgsupport.protocols import Normalises, Prepares, Task
+from rgsupport.jail._wire import LENGTH_SIZE, MAX_ANSWER, Ask, Kind, Record, encode_record, message_size
+from rgsupport.protocols import Checks, Normalises, Prepares, Task
 from rgsupport.types import Problem
 
 
@@ -51,10 +51,10 @@ def main() -> None:
     position = 0
     for batch in messages:
         problems: list[Problem] = [Problem(*fields) for fields in batch["problems"]]
-        answers: list[tuple[int, str, bool]] = batch["jobs"]
+        answers: list[tuple[int, str, str]] = batch["jobs"]
         limit_processor_time(setup["time_limit"] * len(answers))
-        for place, answer, normalise in answers:
-            record = _score(tasks, guard, problems[place], answer, normalise=normalise)
+        for place, answer, ask in answers:
+            record = _answer(tasks, guard, problems[place], answer, Ask(ask))
             _send(results, record._replace(position=position))
             if record.kind is Kind.REFUSED:
                 return
@@ -83,22 +83,62 @@ def _load(wanted: Mapping[str, Any]) -> Mapping[str, Task]:
     return {task.name: task for task in tasks}
 
 
-def _score(tasks: Mapping[str, Task], guard: Guard, problem: Problem, answer: str, *, normalise: bool) -> Record:
-    """Score one answer; whatever it raises is its own record."""
-    text: str | None = None
+def _answer(tasks: Mapping[str, Task], guard: Guard, problem: Problem, answer: str, ask: Ask) -> Record:
+    """Answer one job; whatever the task raises is its own record."""
     guard.arm()
     try:
-        task = tasks[problem.task]
-        text = _normalised(task, answer) if normalise else None
-        if text == answer:
-            record = Record(Kind.UNCHANGED)
-        else:
-            score = _number(task.score(problem, answer if text is None else text))
-            record = Record(Kind.SCORED, score=score, answer=text)
+        record = _ASKED[ask](tasks[problem.task], problem, answer)
     except BaseException as error:  # noqa: BLE001 - a verdict on this answer: verifiers raise anything, SystemExit too
-        record = Record(Kind.FAILED, answer=text, detail=_describe(error))
+        record = Record(Kind.FAILED, detail=_describe(error))
     refused = guard.disarm()
-    return Record(Kind.REFUSED, answer=text, detail=f"a verifier may not do this: {refused}") if refused else record
+    if refused:
+        return Record(Kind.REFUSED, answer=record.answer, detail=f"a verifier may not do this: {refused}")
+    return record
+
+
+def _as_is(task: Task, problem: Problem, answer: str) -> Record:
+    return Record(Kind.SCORED, score=_number(task.score(problem, answer)))
+
+
+def _in_its_form(task: Task, problem: Problem, answer: str) -> Record:
+    text = _normalised(task, answer)
+    if text == answer:
+        return Record(Kind.UNCHANGED)
+    try:
+        return _as_is(task, problem, text)._replace(answer=text)
+    except BaseException as error:  # noqa: BLE001 - as in _answer; here the text that failed is known
+        return Record(Kind.FAILED, answer=text, detail=_describe(error))
+
+
+def _checked(task: Task, problem: Problem, answer: str) -> Record:
+    is_right = _checks(task).check(problem, answer)
+    if type(is_right) is not bool:
+        msg = f"check returned {type(is_right).__name__}, not a bool"
+        raise TypeError(msg)
+    return Record(Kind.SCORED, score=float(is_right))
+
+
+def _doubt(task: Task, problem: Problem, answer: str) -> Record:  # noqa: ARG001 - a doubt is about the problem
+    doubt = _checks(task).doubt(problem)
+    if type(doubt) is not str:
+        msg = f"doubt returned {type(doubt).__name__}, not a text"
+        raise TypeError(msg)
+    return Record(Kind.SCORED, score=float(not doubt), answer=" ".join(doubt[:MAX_ANSWER].split()))
+
+
+def _checks(task: Task) -> Checks:
+    if not isinstance(task, Checks):
+        msg = f"task {task.name!r} has no checker"
+        raise TypeError(msg)
+    return task
+
+
+_ASKED: Mapping[Ask, Callable[[Task, Problem, str], Record]] = {
+    Ask.AS_IS: _as_is,
+    Ask.NORMALISED: _in_its_form,
+    Ask.CHECKED: _checked,
+    Ask.DOUBT: _doubt,
+}
 
 
 def _normalised(task: Task, answer: str) -> str:
