@@ -17,6 +17,7 @@ from rgsupport.options import (
     Dtype,
     EngineName,
     EngineOptions,
+    ExcludeSuspect,
     Gpus,
     Json,
     Ks,
@@ -82,6 +83,7 @@ def run(
     batch_size: BatchSize = None,
     engine_option: EngineOptions = None,
     allow_unequal: AllowUnequal = None,
+    exclude_suspect: ExcludeSuspect = False,
     out: Out = None,
     config: Config = None,
     plan: Plan = False,
@@ -100,7 +102,7 @@ def run(
         "logprobs": logprobs,
         "engine": engine, "gpus": gpus, "tensor_parallel": tensor_parallel, "workers": workers, "server": server,
         "api": api, "device": device, "dtype": dtype, "batch_size": batch_size, "allow_unequal": allow_unequal,
-        "out": None if out is None else str(out),
+        "exclude_suspect": exclude_suspect or None, "out": None if out is None else str(out),
     }  # fmt: skip
     file = {} if config is None else settings.read_file(config)
     asked = settings.resolve(
@@ -192,7 +194,7 @@ def verify(folder: RunFolder) -> None:
 
 
 @app.command()
-def analyze(folder: RunFolder, k: Ks = None) -> None:
+def analyze(folder: RunFolder, k: Ks = None, exclude_suspect: ExcludeSuspect = False) -> None:
     """Compute the result tables of a run and print them."""
     from rgsupport import pipeline, settings, store
 
@@ -200,7 +202,7 @@ def analyze(folder: RunFolder, k: Ks = None) -> None:
     record = directory.record()
     ks = record.plan.ks if k is None else settings.resolve(_stored(directory), {"k": k}).ks
     with directory.locked():
-        pipeline.analyze(directory, _watcher(), ks=ks)
+        pipeline.analyze(directory, _watcher(), ks=ks, exclude_suspect=exclude_suspect)
     _print_tables(directory)
 
 

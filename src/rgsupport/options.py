@@ -108,6 +108,9 @@ AllowUnequal = Annotated[
         "--allow-unequal", metavar="NAMES", help="Facts in which the two models may differ, such as template."
     ),
 ]
+ExcludeSuspect = Annotated[
+    bool, typer.Option("--exclude-suspect", help="Leave questions that cannot be judged out of every table.")
+]
 Device = Annotated[
     str | None, typer.Option("--device", metavar="NAME", help="Device of the hf engine, such as cpu or cuda:1.")
 ]

@@ -49,9 +49,7 @@ def outcomes(
         rows = rows.filter(pl.col("sample_index") < samples)
     counts = _count(rows).collect()
     _refuse_repeats(counts, model)
-    judged = {kind: problems for kind in VERDICT_KINDS} | {
-        "checked": problems.filter(pl.col("task").is_in(list(checked)))
-    }
+    judged = dict.fromkeys(VERDICT_KINDS, problems) | {"checked": problems.filter(pl.col("task").is_in(list(checked)))}
     complete = [
         asked_of.select("task", "problem_id", verdict=pl.lit(kind, dtype=VERDICT)).join(
             counts.filter(pl.col("verdict") == kind), on=["problem_id", "verdict"], how="left", validate="1:1"

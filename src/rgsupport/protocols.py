@@ -54,7 +54,10 @@ class Checks(Protocol):
         ...
 
     def doubt(self, problem: Problem) -> str:
-        """Return in one line why the problem or its reference cannot be trusted; empty if nothing speaks against it."""
+        """Return in one line why the problem or its reference cannot be trusted; empty if nothing speaks against it.
+
+        The line is `kind: detail`; tables group by the kind.
+        """
         ...
 
 

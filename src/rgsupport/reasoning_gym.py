@@ -60,7 +60,7 @@ class ReasoningGymTask:
         paper_class: preservation, expansion or shrinkage, as the paper's figures 2-4 place the task.
         rejects: What the verifier raises on a text it cannot read; such a text scores 0.
         checker: Tells whether an answer is right without the dataset's verifier, None if there is no such checker.
-        doubter: Returns in one line why a problem cannot be judged, empty if it can; asked beside the checker.
+        doubter: Returns why a problem cannot be judged (`kind: detail`), empty if it can; asked before the checker.
     """
 
     name: str
@@ -117,13 +117,13 @@ class ReasoningGymTask:
         return self.checker(problem, answer)
 
     def doubt(self, problem: Problem) -> str:
-        """Return why a problem or its reference cannot be trusted, empty if nothing speaks against it."""
+        """Return why a problem or its reference cannot be trusted (`kind: detail`), empty if nothing says so."""
         if self.doubter is not None and (reason := self.doubter(problem)):
             return reason
         reference = problem.reference
         if self.checker is None or reference is None or self.checker(problem, reference):
             return ""
-        return f"the reference {reference!r} is wrong by the task's own checker"
+        return f"wrong reference: the task's own checker rejects {reference!r}"
 
     def problems(self, *, count: int, seed: int) -> tuple[Problem, ...]:
         """Return the first `count` distinct questions of the dataset made with this seed.

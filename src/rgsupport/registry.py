@@ -5,7 +5,7 @@ import hashlib
 import importlib.util
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import cast
 
 from rgsupport import reasoning_gym
 from rgsupport.errors import UsageError, nearest, one_line
-from rgsupport.protocols import Configurable, Task
+from rgsupport.protocols import Checks, Configurable, Task
 
 PAPER = "paper"
 """The name that stands for all tasks of the paper."""
@@ -112,6 +112,22 @@ def task_digest(name: str, *, user_folder: Path | None) -> str:
     """Return a hash of the file a task is defined in; empty for a task that is a Reasoning Gym dataset as it is."""
     file = _file_of(name, user_folder)
     return "" if file is None else hashlib.sha256(file.source).hexdigest()
+
+
+def with_checker(names: Iterable[str], *, user_folder: Path | None) -> frozenset[str]:
+    """Return those of the tasks that have a checker of their own; a Reasoning Gym dataset as it is has none."""
+    known = _tasks_of_files(user_folder)
+    return frozenset(name for name in names if name in known and _has_checker(known[name][0]))
+
+
+def with_doubts(names: Iterable[str], *, user_folder: Path | None) -> frozenset[str]:
+    """Return those of the tasks that can be asked to doubt a problem."""
+    known = _tasks_of_files(user_folder)
+    return frozenset(name for name in names if name in known and isinstance(known[name][0], Checks))
+
+
+def _has_checker(task: Task) -> bool:
+    return isinstance(task, Checks) and task.has_checker
 
 
 def _find(name: str, known: Mapping[str, tuple[Task, _TaskFile]]) -> Task:

@@ -74,7 +74,8 @@ SUSPECTS = Table(
         "task": pl.String,
         "problem_id": pl.String,
         "index": pl.UInt64,
-        "reason": pl.String,
+        "kind": pl.String,  # such as "wrong reference"
+        "detail": pl.String,
     },
     key=("problem_id",),
 )

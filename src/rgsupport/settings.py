@@ -35,6 +35,7 @@ class Settings:
         rlvr: Name of the trained model.
         engine: How the models are held.
         allow_unequal: Facts of `COMPARED` in which the two models may differ.
+        exclude_suspect: Leave the questions that cannot be judged out of every table.
         out: Run directory; None for the one that belongs to the two models.
     """
 
@@ -50,16 +51,18 @@ class Settings:
     rlvr: str = MINIATURE[RLVR]
     engine: Engine = field(default_factory=Engine)
     allow_unequal: tuple[str, ...] = ()
+    exclude_suspect: bool = False
     out: Path | None = None
 
 
 _SAMPLING_KEYS = ("temperature", "top_p", "max_tokens", "logprobs")
-_PLAIN_KEYS = ("problems", "samples", "seed", "prompt", "base", "rlvr", "out")
+_PLAIN_KEYS = ("problems", "samples", "seed", "prompt", "base", "rlvr", "exclude_suspect", "out")
 _LIST_KEYS = ("tasks", "k", "gpus", "server", "allow_unequal")
 KEYS = ("params", "engine", "engine_options", *_LIST_KEYS, *_PLAIN_KEYS, *_SAMPLING_KEYS, *ENGINE_KEYS)
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "problems": int, "samples": int, "seed": int, "prompt": str, "base": str, "rlvr": str, "out": str,
     "temperature": (int, float), "top_p": (int, float), "max_tokens": int, "logprobs": int,
+    "exclude_suspect": bool,
     "engine": str, "device": str, "dtype": str, "batch_size": int, "tensor_parallel": int, "workers": int, "api": str,
     "params": dict, "engine_options": dict, **dict.fromkeys(_LIST_KEYS, (str, list)),
 }  # fmt: skip
@@ -83,7 +86,7 @@ def read_file(path: Path) -> dict[str, Any]:
         if key not in KEYS:
             msg = f"unknown key {key!r} in {path}{nearest(key, KEYS)}; known keys: {', '.join(KEYS)}"
             raise UsageError(msg)
-        if key in _TYPES and (not isinstance(value, _TYPES[key]) or isinstance(value, bool)):
+        if key in _TYPES and (not isinstance(value, _TYPES[key]) or isinstance(value, bool) != (_TYPES[key] is bool)):
             msg = f"the value {value!r} of {key} in {path} has the wrong type"
             raise UsageError(msg)
     for task, values in settings.get("params", {}).items():

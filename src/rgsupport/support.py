@@ -128,13 +128,15 @@ def _where_complete(*columns: str) -> pl.Expr:
 def _support(curves: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
     categories = tasks["category"].unique(maintain_order=True)
     by_category = curves.filter(pl.col("category") != "").with_columns(pl.col("category").cast(pl.Enum(categories)))
-    return pl.concat(
+    pools = pl.concat(
         [
             _pooled(curves, scope="task", name=pl.col("task")),
             _pooled(by_category, scope="category", name=pl.col("category")),
             _pooled(curves, scope="all", name=pl.lit("all")),
         ]
     )
+    # Where some task of a pool has no checker, its checked counts would be those of other questions.
+    return pools.filter(pl.col("n_problems") == pl.col("n_problems").max().over("scope", "name"))
 
 
 def _pooled(curves: pl.DataFrame, *, scope: str, name: pl.Expr) -> pl.DataFrame:

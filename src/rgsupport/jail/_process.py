@@ -151,9 +151,7 @@ def _may_answer(record: Record, job: Job) -> bool:
     if record.kind is Kind.SCORED:
         has_text = job.ask in (Ask.NORMALISED, Ask.DOUBT)
         return math.isfinite(record.score) and (has_text or record.answer is None)
-    return record.kind in (Kind.FAILED, Kind.REFUSED) or (
-        record.kind is Kind.UNCHANGED and job.ask is Ask.NORMALISED
-    )
+    return record.kind in (Kind.FAILED, Kind.REFUSED) or (record.kind is Kind.UNCHANGED and job.ask is Ask.NORMALISED)
 
 
 def _environment() -> dict[str, str]:

@@ -2,9 +2,19 @@
 
 from rgsupport.report.files import write_reports
 from rgsupport.report.latex import to_latex
-from rgsupport.report.layout import Provenance, Report
+from rgsupport.report.layout import Provenance, Report, Suspects, listed
 from rgsupport.report.markdown import to_markdown
 from rgsupport.report.tables import build_report
 from rgsupport.report.terminal import print_report
 
-__all__ = ["Provenance", "Report", "build_report", "print_report", "to_latex", "to_markdown", "write_reports"]
+__all__ = [
+    "Provenance",
+    "Report",
+    "Suspects",
+    "build_report",
+    "listed",
+    "print_report",
+    "to_latex",
+    "to_markdown",
+    "write_reports",
+]

@@ -8,9 +8,11 @@ from rgsupport.report.layout import (
     Cell,
     Column,
     Group,
+    Provenance,
     Table,
     base_and_rlvr,
     fixed,
+    listed,
     pair,
     plain,
     tokens,
@@ -61,12 +63,13 @@ def _support_line(seen: View, *, scope: str, name: str, label: str) -> tuple[Cel
 
 
 def verdict_table(seen: View) -> Table:
-    """Return the lenient verdict beside the strict one, and pass@1 among the answers given."""
+    """Return the lenient verdict beside the strict and the checked one, and pass@1 among the answers given."""
     return Table(
         name="verdicts",
-        title="Lenient and strict verdicts",
-        caption="Lenient finds the answer as the paper does; strict is Reasoning Gym's own extraction and scorer. "
-        "If answered: correct among the answers found. K as in the classes. Dash: no answer, or no K.",
+        title="Lenient, strict and checked verdicts",
+        caption="Lenient finds the answer as the paper does; strict is Reasoning Gym's own extraction and scorer; "
+        "checked asks the task's own checker about the answer that lenient found. If answered: correct among the "
+        "answers found. K as in the classes. Dash: no answer, no K, or no checker.",
         groups=(
             Group((Column("task", "left"),)),
             base_and_rlvr("lenient", "pass@1"),
@@ -74,21 +77,21 @@ def verdict_table(seen: View) -> Table:
             base_and_rlvr("lenient", "pass@K"),
             base_and_rlvr("strict", "pass@1"),
             base_and_rlvr("strict", "pass@K"),
+            base_and_rlvr("checked", "pass@1"),
+            base_and_rlvr("checked", "pass@K"),
         ),
         sections=(tuple(_verdict_line(seen, task) for task in seen.tasks),),
     )
 
 
 def _verdict_line(seen: View, task: str) -> tuple[Cell, ...]:
-    lenient, strict = VERDICT_KINDS
-    return (
-        Cell(plain(task)),
-        *_shares(seen, task, verdict=lenient, column="pass_at_1"),
-        *_shares(seen, task, verdict=lenient, column="pass_at_1_answered"),
-        *_at_largest(seen, task, verdict=lenient),
-        *_shares(seen, task, verdict=strict, column="pass_at_1"),
-        *_at_largest(seen, task, verdict=strict),
-    )
+    cells = [Cell(plain(task))]
+    for verdict in VERDICT_KINDS:
+        cells += _shares(seen, task, verdict=verdict, column="pass_at_1")
+        if verdict == "lenient":
+            cells += _shares(seen, task, verdict=verdict, column="pass_at_1_answered")
+        cells += _at_largest(seen, task, verdict=verdict)
+    return tuple(cells)
 
 
 def _shares(seen: View, task: str, *, verdict: VerdictKind, column: str) -> tuple[Cell, Cell]:
@@ -129,3 +132,32 @@ def _outcome_line(seen: View, task: str, *, model: ModelRole) -> tuple[Cell, ...
     tail = (tokens(line.get("mean_tokens")), fixed(line.get("duplicates")))
     texts = (plain(task), LABELS[model], counts, *shares, *tail)
     return tuple(Cell(text) for text in texts)
+
+
+def suspect_table(provenance: Provenance) -> tuple[Table, ...]:
+    """Return which questions cannot be judged as they stand, by task and kind; no table if there are none."""
+    if not provenance.suspects:
+        return ()
+    fate = (
+        "left out of every table" if provenance.excluded else "counted as any other; --exclude-suspect leaves them out"
+    )
+    lines = tuple(
+        tuple(
+            Cell(text)
+            for text in (plain(found.task), plain(found.kind), whole(len(found.indices)), listed(found.indices))
+        )
+        for found in provenance.suspects
+    )
+    return (
+        Table(
+            name="suspects",
+            title="Suspect questions",
+            caption=f"Questions that cannot be judged as they stand ({fate}), by their index in the task's source.",
+            groups=(
+                Group((Column("task", "left"),)),
+                Group((Column("why", "left"), Column("questions"))),
+                Group((Column("indices", "left"),)),
+            ),
+            sections=(lines,),
+        ),
+    )

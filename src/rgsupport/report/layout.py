@@ -16,6 +16,19 @@ LABELS: dict[ModelRole, str] = {BASE: "Base", RLVR: "RLVR"}
 STRONG_NOTE = "Bold: the larger of Base and RLVR where the two differ as printed."
 
 
+_LISTED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """Questions of one task that cannot be judged as they stand, for one kind of reason."""
+
+    task: str
+    kind: str
+    indices: tuple[int, ...]
+    """Indices in the task's source, ascending."""
+
+
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """Where the numbers come from, as far as a reader of a table has to know."""
@@ -37,6 +50,10 @@ class Provenance:
     """Planned samples that have no verdict yet; a number that would need them is not given."""
     unequal: tuple[str, ...] = ()
     """Facts of the engine in which the two models differ, accepted with `--allow-unequal`."""
+    suspects: tuple[Suspects, ...] = ()
+    """Questions of the plan that cannot be judged as they stand."""
+    excluded: bool = False
+    """Whether the tables leave them out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +175,16 @@ def fixed(value: float | None, *, digits: int = 3) -> str:
 def whole(value: int | None) -> str:
     """Return the integer, a dash for None."""
     return DASH if value is None else str(value)
+
+
+def listed(indices: Sequence[int]) -> str:
+    """Return the first ten indices, and how many more there are.
+
+    >>> listed([2, 31]), listed(range(12))
+    ('2, 31', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more')
+    """
+    shown = ", ".join(str(index) for index in indices[:_LISTED])
+    return f"{shown} and {len(indices) - _LISTED} more" if len(indices) > _LISTED else shown
 
 
 def tokens(value: float | None) -> str:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from rgsupport.report.accounts import outcome_table, support_table, verdict_table
+from rgsupport.report.accounts import outcome_table, support_table, suspect_table, verdict_table
 from rgsupport.report.layout import (
     DASH,
     Cell,
@@ -55,6 +55,7 @@ def build_report(analysis: Analysis, provenance: Provenance) -> Report:
             support_table(seen),
             verdict_table(seen),
             outcome_table(seen),
+            *suspect_table(provenance),
         ),
     )
 
@@ -83,8 +84,17 @@ def setting(provenance: Provenance, budgets: tuple[int, ...]) -> str:
         f"k: {', '.join(str(k) for k in budgets)}. "
         f"Sampling: temperature {provenance.temperature:g}, top-p {provenance.top_p:g}, "
         f"at most {provenance.max_tokens} new tokens, seed {provenance.seed}. "
-        f"Verdict: {provenance.verdict}.{unequal}{gap}"
+        f"Verdict: {provenance.verdict}.{unequal}{gap}{_suspicion(provenance)}"
     )
+
+
+def _suspicion(provenance: Provenance) -> str:
+    """Return the sentence about the questions that cannot be judged; empty if there are none."""
+    count = sum(len(suspects.indices) for suspects in provenance.suspects)
+    if not count:
+        return ""
+    what = "left out of every table" if provenance.excluded else "counted as any other"
+    return f" Suspect questions: {count}, {what}."
 
 
 def class_table(seen: View) -> Table:

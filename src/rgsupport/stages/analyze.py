@@ -6,13 +6,15 @@ from pathlib import Path
 
 import polars as pl
 
-from rgsupport import schemas, support
+from rgsupport import registry, schemas, support
 from rgsupport.atomic import read_parquet, write_parquet, write_text
 from rgsupport.engines import COMPARED
 from rgsupport.errors import StoreError, UsageError, one_line
 from rgsupport.outcomes import outcomes, refuse_identical
-from rgsupport.report import Provenance, write_reports
+from rgsupport.report import Provenance, Suspects, write_reports
 from rgsupport.schemas import VERDICTS, Table
+from rgsupport.stages.generate import USER_TASKS
+from rgsupport.stages.suspects import suspects
 from rgsupport.stages.verify import owed_verdicts, task_of_problem, verdict_inputs
 from rgsupport.store import Record, Run, planned_problems, task_table
 from rgsupport.support import Analysis
@@ -30,11 +32,17 @@ _TABLES: dict[str, Table] = {
 }
 
 
-def analyze(run: Run, watcher: Watcher, *, ks: tuple[int, ...]) -> Analysis:
+def analyze(run: Run, watcher: Watcher, *, ks: tuple[int, ...], exclude_suspect: bool = False) -> Analysis:
     """Compute the result tables of the plan at these budgets and store them under `tables/`.
 
+    Args:
+        run: The run.
+        watcher: Is told what is missing or suspect.
+        ks: Budgets, strictly increasing.
+        exclude_suspect: Leave the questions out that cannot be judged as they stand.
+
     Raises:
-        UsageError: Nothing was sampled yet, or a response has no verdict yet.
+        UsageError: Nothing was sampled yet, a response has no verdict yet, or no question is left.
     """
     record = run.record()
     if not record.models or not any(run.has_samples(role) for role in ROLES):
@@ -44,9 +52,14 @@ def analyze(run: Run, watcher: Watcher, *, ks: tuple[int, ...]) -> Analysis:
     if unverified:
         msg = f"{unverified} responses have no verdict of the present verifiers: `rgsupport verify {run}` gives it"
         raise UsageError(msg)
+    suspect = suspects(run, watcher)
     problems = planned_problems(run.problems(), record.plan)
+    if exclude_suspect:
+        problems = _trusted(problems, suspect, run)
+    checked = registry.with_checker(record.plan.tasks, user_folder=USER_TASKS)
     counts = [
-        outcomes(_verdicts(run, record, role), problems, model=role, samples=record.plan.samples) for role in ROLES
+        outcomes(_verdicts(run, record, role), problems, model=role, checked=checked, samples=record.plan.samples)
+        for role in ROLES
     ]
     for counted in counts:
         refuse_identical(counted)
@@ -57,11 +70,22 @@ def analyze(run: Run, watcher: Watcher, *, ks: tuple[int, ...]) -> Analysis:
     analysis = support.analyze(counted, task_table(record), ks)
     for name in _TABLES:
         write_parquet(getattr(analysis, name), run.path / "tables" / f"{name}.parquet", clobber=True)
-    write_text(
-        json.dumps(asdict(_provenance(record, missing=lacking)), indent=2) + "\n",
-        run.path / "tables" / "provenance.json",
-    )
+    provenance = _provenance(record, missing=lacking, suspect=suspect, excluded=exclude_suspect)
+    write_text(json.dumps(asdict(provenance), indent=2) + "\n", run.path / "tables" / "provenance.json")
     return analysis
+
+
+def _trusted(problems: pl.DataFrame, suspect: pl.DataFrame, run: Run) -> pl.DataFrame:
+    """Return the problems that are not suspect.
+
+    Raises:
+        UsageError: A task has none, so it cannot stand in a table.
+    """
+    kept = problems.join(suspect, on="problem_id", how="anti", maintain_order="left")
+    if lost := [task for task in problems["task"].unique(maintain_order=True) if task not in set(kept["task"])]:
+        msg = f"every question of {lost[0]} is suspect, so --exclude-suspect leaves none; see {run.path / 'tables'}"
+        raise UsageError(msg)
+    return kept
 
 
 def read_analysis(run: Run) -> tuple[Analysis, Provenance]:
@@ -91,7 +115,7 @@ def report(run: Run) -> list[Path]:
     return write_reports(analysis, provenance, run.path / "tables")
 
 
-def _provenance(record: Record, *, missing: int) -> Provenance:
+def _provenance(record: Record, *, missing: int, suspect: pl.DataFrame, excluded: bool) -> Provenance:
     assert record.sampling is not None
     names = {role: "@".join(filter(None, (model.name, model.revision))) for role, model in record.models.items()}
     return Provenance(
@@ -105,7 +129,15 @@ def _provenance(record: Record, *, missing: int) -> Provenance:
         verdict="lenient",
         missing=missing,
         unequal=_unequal(record),
+        suspects=_groups(suspect),
+        excluded=excluded,
     )
+
+
+def _groups(suspect: pl.DataFrame) -> tuple[Suspects, ...]:
+    """Return the suspect questions by task and kind, as a report lists them."""
+    grouped = suspect.group_by("task", "kind", maintain_order=True).agg("index")
+    return tuple(Suspects(task, kind, tuple(indices)) for task, kind, indices in grouped.iter_rows())
 
 
 def _unequal(record: Record) -> tuple[str, ...]:

@@ -2,9 +2,10 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import polars as pl
 
@@ -22,12 +23,11 @@ from rgsupport.verification import verify as verify_frame
 from rgsupport.watch import Bar, Watcher
 
 # The modules that decide a verdict; when one of them changes, stored verdicts are stale and made again.
-_DECIDING_MODULES = (
+_DECIDING = (
+    "checkers",
     "codec.py",
     "extract.py",
-    "jail/_jail.py",
-    "jail/_lockdown.py",
-    "jail/_worker.py",
+    "jail",
     "latex.py",
     "parameters.py",
     "reasoning_gym.py",
@@ -63,19 +63,42 @@ def verdict_inputs(record: Record, role: ModelRole, task_of: dict[str, str]) -> 
         task_of: Task of each problem of the run.
     """
     completions = completion_inputs(record, role)
+    deciding = verifiers(record)
+    return lambda problem_id: f"{completions(problem_id)}\0{deciding[task_of[problem_id]]}"
+
+
+def verifiers(record: Record) -> dict[str, str]:
+    """Return, for each task of a run, a text that changes with everything that decides its verdicts.
+
+    Raises:
+        UsageError: A task of the user's is not found from here.
+    """
     for name, task in record.tasks.items():
         if registry.task_source(name, user_folder=USER_TASKS) != task.source:
             msg = f"task {name!r} is defined in {task.source}; run the command in the folder that holds its tasks/"
             raise UsageError(msg)
-    package = files("rgsupport")
     common = hashlib.sha256(version("reasoning-gym").encode())
-    for name in _DECIDING_MODULES:
-        common.update((package / name).read_bytes())
-    verifiers = {
+    for name in _DECIDING:
+        for module in _modules(files("rgsupport") / name):
+            common.update(module.read_bytes())
+    return {
         name: f"{common.hexdigest()}\0{registry.task_digest(name, user_folder=USER_TASKS)}\0{task.params}"
         for name, task in record.tasks.items()
     }
-    return lambda problem_id: f"{completions(problem_id)}\0{verifiers[task_of[problem_id]]}"
+
+
+def specification(record: Record, names: Iterable[str]) -> Specification:
+    """Return how a jail gets these tasks of a run."""
+    given = {name: record.tasks[name].overrides for name in names}
+    params = {name: overrides for name, overrides in given.items() if overrides}
+    return Specification(tuple(given), params=params, user_folder=USER_TASKS.absolute())
+
+
+def _modules(path: Traversable) -> list[Traversable]:
+    """Return a module, or those of a package in a fixed order."""
+    if path.is_file():
+        return [path]
+    return sorted((item for item in path.iterdir() if item.name.endswith(".py")), key=lambda item: item.name)
 
 
 def task_of_problem(run: Run) -> dict[str, str]:
@@ -96,12 +119,11 @@ def _verify(run: Run, record: Record, owed: Mapping[ModelRole, list[Shard]], bar
     problems = {row["problem_id"]: to_problem(row) for row in run.problems().iter_rows(named=True)}
     task_of = {identity: problem.task for identity, problem in problems.items()}
     names = sorted({task_of[shard.problem_id] for shards in owed.values() for shard in shards})
-    params = {name: record.tasks[name].overrides for name in names if record.tasks[name].overrides}
-    specification = Specification(tuple(names), params=params, user_folder=USER_TASKS.absolute())
     made_from = {role: completion_inputs(record, role) for role in owed}
     decided_by = {role: verdict_inputs(record, role, task_of) for role in owed}
     cache = ScoreCache()
-    with Jail(specification, workers=os.cpu_count() or 1) as jail:
+    checked = registry.with_checker(names, user_folder=USER_TASKS)
+    with Jail(specification(record, names), workers=os.cpu_count() or 1) as jail:
         for role, shards in _chunks(owed):
             folder = run.completions(role)
             completions = pl.concat([folder.read(shard, made_from[role]) for shard in shards])
@@ -109,6 +131,7 @@ def _verify(run: Run, record: Record, owed: Mapping[ModelRole, list[Shard]], bar
                 completions.unique(COMPLETIONS.key, keep="first", maintain_order=True),  # shards may overlap
                 problems,
                 thinking=record.models[role].opens_thought,
+                checked=checked,
                 jail=jail,
                 cache=cache,
                 on_scored=bar.advance,
