@@ -31,14 +31,26 @@ def task_table(*tasks, category="games"):
     return table([(task, category, None) for task in tasks], schemas.TASKS)
 
 
-def verdict_table(statuses, *, strict=None, texts=None):
+def verdict_table(statuses, *, strict=None, checked=None, texts=None):
     """Verdicts from {problem_id: lenient statuses in sample order}; strict ones alike and texts distinct unless given.
+
+    Without `checked` statuses there was no checker.
 
     `texts` are hashes of responses, likewise; None where nothing was sampled.
     """
     strict = statuses if strict is None else strict
     rows = [
-        (problem, i, 10 + i, lenient, strict[problem][i], None, None, i if texts is None else texts[problem][i])
+        (
+            problem,
+            i,
+            10 + i,
+            lenient,
+            strict[problem][i],
+            checked and checked[problem][i],
+            None,
+            None,
+            i if texts is None else texts[problem][i],
+        )
         for problem, of_problem in statuses.items()
         for i, lenient in enumerate(of_problem)
     ]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rgsupport.errors import RgsupportError
-from rgsupport.jail import MAX_ANSWER, Jail, Job, Specification
+from rgsupport.jail import MAX_ANSWER, Ask, Jail, Job, Specification
 from rgsupport.jail._wire import Kind, Record, RecordReader, WireError, encode_record
 from rgsupport.types import Problem, Status
 
@@ -67,8 +67,8 @@ if sys.platform == "linux":
     OUTCOMES["few descriptors"] = (CORRECT, "")
 
 
-def jobs_of(answers, *, normalise=False):
-    return [Job(key, PROBLEM, answer, normalise) for key, answer in enumerate(answers)]
+def jobs_of(answers, *, ask=Ask.AS_IS):
+    return [Job(key, PROBLEM, answer, ask) for key, answer in enumerate(answers)]
 
 
 def is_running(pid):
@@ -148,7 +148,7 @@ def test_a_forged_record_changes_no_other_answer(jail):
     ],
 )
 def test_normalising_happens_in_the_jail_and_an_unchanged_answer_is_not_scored(jail, answer, status, text, detail):
-    (result,) = jail.score(jobs_of([answer], normalise=True))
+    (result,) = jail.score(jobs_of([answer], ask=Ask.NORMALISED))
     assert (result.status, result.answer) == (status, text)
     assert detail in result.detail
 
@@ -160,7 +160,7 @@ def test_jobs_are_drawn_lazily_and_a_caller_may_stop_early(jail):
         nonlocal drawn
         for key in itertools.count():
             drawn = key + 1
-            yield Job(key, PROBLEM, "right" if key < 100 else "sleep", False)
+            yield Job(key, PROBLEM, "right" if key < 100 else "sleep")
 
     scoring = jail.score(endless())
     taken = [next(scoring) for _ in range(50)]
@@ -172,7 +172,7 @@ def test_jobs_are_drawn_lazily_and_a_caller_may_stop_early(jail):
 
 def test_an_error_of_the_caller_leaves_the_jail_usable(jail):
     def broken():
-        yield Job(0, PROBLEM, "right", False)
+        yield Job(0, PROBLEM, "right")
         raise LookupError
 
     with pytest.raises(LookupError):

@@ -43,7 +43,7 @@ def results(tmp_path_factory):
     references = {name: problem for name, problem in problems.items() if problem.reference is not None}
     asked = [(name, command if answer is TOUCH else answer) for name, answer, _ in ATTACKS]
     asked += [(name, problem.reference) for name, problem in references.items()]
-    jobs = [Job(key, problems[name], answer, False) for key, (name, answer) in enumerate(asked)]
+    jobs = [Job(key, problems[name], answer) for key, (name, answer) in enumerate(asked)]
     specification = Specification(tuple(problems))
     with Jail(specification, time_limit=6.0) as jail:
         found = {result.key: result for result in jail.score(jobs)}

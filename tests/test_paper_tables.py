@@ -24,7 +24,7 @@ def analyzed(rows_by_task, *, n, tasks):
     frames = []
     for i, model in enumerate(("base", "rlvr")):
         verdicts = verdict_table({problem: solved(int(IS_SOLVED[cell][i]), n) for problem, cell in cell_of.items()})
-        frames.append(outcomes(verdicts, problem_table(task_of), model=model, samples=n))
+        frames.append(outcomes(verdicts, problem_table(task_of), checked=(), model=model, samples=n))
     return analyze(pl.concat(frames), tasks, [n])
 
 

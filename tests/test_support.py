@@ -200,10 +200,25 @@ def test_each_kind_of_verdict_has_its_own_numbers():
     base = verdict_table({"a": solved(1, 2), "b": solved(0, 2)}, strict=no_answer)
     rlvr = verdict_table({"a": solved(2, 2), "b": solved(1, 2)})
     frame = pl.concat(
-        [outcomes(base, problems, model="base", samples=None), outcomes(rlvr, problems, model="rlvr", samples=None)]
+        [
+            outcomes(base, problems, checked=(), model="base", samples=None),
+            outcomes(rlvr, problems, checked=(), model="rlvr", samples=None),
+        ]
     )
     support = analyze(frame, DICE, [2]).support.filter(scope="task")
     assert support.select("verdict", *"PESO").rows() == [("lenient", 1, 1, 0, 0), ("strict", 0, 2, 0, 0)]
+
+
+def test_checked_counts_are_pooled_only_where_every_task_of_the_pool_has_a_checker():
+    both = ("lenient", "checked")
+    some = pl.concat([outcome_table([(2, 1, 2, 1)], task="a", verdicts=both), outcome_table([(2, 1, 2, 1)], task="b")])
+    pooled = analyze(some, task_table("a", "b"), [2]).support.filter(verdict="checked")
+    assert pooled.select("scope", "name").rows() == [("task", "a")]
+    every = pl.concat([outcome_table([(2, 1, 2, 1)], task=task, verdicts=both) for task in "ab"])
+    pooled = analyze(every, task_table("a", "b"), [2]).support.filter(verdict="checked")
+    assert pooled.select("scope", "name", "P").rows() == [
+        ("task", "a", 1), ("task", "b", 1), ("category", "games", 2), ("all", "all", 2)
+    ]  # fmt: skip
 
 
 def test_shares_are_of_all_samples_and_pass_at_1_given_an_answer_of_the_verified_ones():
@@ -230,7 +245,7 @@ def test_shares_are_of_all_samples_and_pass_at_1_given_an_answer_of_the_verified
 def test_pass_at_1_given_an_answer_is_empty_when_nothing_was_answered():
     problems = problem_table({"a": "dice"})
     frames = [
-        outcomes(verdict_table({"a": [status] * 4}), problems, model=model, samples=None)
+        outcomes(verdict_table({"a": [status] * 4}), problems, checked=(), model=model, samples=None)
         for model, status in (("base", Status.TRUNCATED), ("rlvr", Status.NO_ANSWER))
     ]
     shares = analyze(pl.concat(frames), DICE, [1]).shares.filter(verdict="lenient")
@@ -284,7 +299,9 @@ def test_a_large_budget_keeps_small_chances_apart():
 def test_duplicates_are_1_where_all_responses_are_identical_and_0_where_all_differ(texts, share):
     problems = problem_table({"a": "dice"})
     frames = [
-        outcomes(verdict_table({"a": [Status.WRONG] * len(texts)}, texts={"a": texts}), problems, model=model)
+        outcomes(
+            verdict_table({"a": [Status.WRONG] * len(texts)}, texts={"a": texts}), problems, checked=(), model=model
+        )
         for model in ("base", "rlvr")
     ]
     assert analyze(pl.concat(frames), DICE, [1]).shares["duplicates"].to_list() == [share] * 4
@@ -294,7 +311,7 @@ def test_duplicates_are_1_where_all_responses_are_identical_and_0_where_all_diff
 def test_duplicates_are_the_share_of_responses_seen_before_averaged_over_problems(texts):
     verdicts = verdict_table({name: [Status.WRONG] * len(of) for name, of in texts.items()}, texts=texts)
     problems = problem_table(dict.fromkeys(texts, "dice"))
-    frames = [outcomes(verdicts, problems, model=model) for model in ("base", "rlvr")]
+    frames = [outcomes(verdicts, problems, checked=(), model=model) for model in ("base", "rlvr")]
     shares = []
     for of_problem in texts.values():
         responses = [text for text in of_problem if text is not None]

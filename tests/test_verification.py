@@ -10,18 +10,22 @@ from polars.testing import assert_frame_equal
 from counts import problem_table
 from rgsupport.errors import StoreError
 from rgsupport.extract import lenient, strict
-from rgsupport.jail import Jail, Specification
+from rgsupport.jail import Ask, Jail, Specification
 from rgsupport.outcomes import outcomes
 from rgsupport.schemas import COMPLETIONS, VERDICTS
 from rgsupport.types import Found, Problem, Status
 from rgsupport.verification import ScoreCache, Scored, verify
 
-SPECIFICATION = Specification(("echo",), user_folder=Path(__file__).parent / "data" / "verification")
+SPECIFICATION = Specification(("echo", "checked"), user_folder=Path(__file__).parent / "data" / "verification")
 REFERENCES = {"a": "12", "b": "spoilt", "c": "7."}
 PROBLEMS = {
     identity: Problem("echo", identity, 0, f"Say {reference}", reference, "{}")
     for identity, reference in REFERENCES.items()
 }
+# One problem whose task has a checker of its own.
+PROBLEMS["twelve"] = Problem("checked", "twelve", 0, "Say 12", "12", "{}")
+REFERENCES["twelve"] = "12"
+CHECKED = ("checked",)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +43,7 @@ class Watched:
 
     def score(self, jobs):
         jobs = list(jobs)
-        self.asked += [(job.problem.id, job.answer, job.normalise) for job in jobs]
+        self.asked += [(job.problem.id, job.answer, job.ask) for job in jobs]
         return self._jail.score(jobs)
 
 
@@ -53,7 +57,12 @@ def completions(*texts, problem="a", reason="stop"):
 
 def one(jail, text, *, problem="a", reason="stop", thinking=False):
     frame = verify(
-        completions(text, problem=problem, reason=reason), PROBLEMS, thinking=thinking, jail=jail, cache=ScoreCache()
+        completions(text, problem=problem, reason=reason),
+        PROBLEMS,
+        thinking=thinking,
+        checked=CHECKED,
+        jail=jail,
+        cache=ScoreCache(),
     )
     row = frame.row(0, named=True)
     return row["lenient"], row["strict"], row["found"]
@@ -98,12 +107,12 @@ def test_an_aborted_completion_is_an_error_whatever_it_says(jail):
 def test_a_prompt_that_did_not_fit_is_that_under_both_verdicts_is_not_scored_and_is_no_response(jail):
     watched = Watched(jail)
     table = completions("<answer>12</answer>", reason="prompt_too_long")
-    frame = verify(table, PROBLEMS, thinking=False, jail=watched, cache=ScoreCache())
+    frame = verify(table, PROBLEMS, thinking=False, checked=CHECKED, jail=watched, cache=ScoreCache())
     assert watched.asked == []
     row = frame.row(0, named=True)
     assert (row["lenient"], row["strict"]) == ("prompt_too_long", "prompt_too_long")
     assert (row["found"], row["answer_hash"], row["text_hash"]) == (None, None, None)
-    lines = outcomes(frame, problem_table({"a": "echo"}), model="base")
+    lines = outcomes(frame, problem_table({"a": "echo"}), checked=(), model="base")
     counted = lines.select("n", "c", "prompt_too_long", "n_responses", "n_distinct").rows()
     assert counted == [(1, 0, 1, 0, 0)] * 2
 
@@ -119,9 +128,29 @@ def test_a_normaliser_never_makes_a_right_answer_wrong(jail):
     assert one(jail, "\\boxed{7.}", problem="c") == ("correct", "no_answer", "boxed")
 
 
+@pytest.mark.parametrize(
+    ("text", "reason", "lenient", "checked"),
+    [
+        ("<answer>twelve</answer>", "stop", "wrong", "correct"),
+        ("<answer>12</answer>", "stop", "correct", "wrong"),
+        ("<answer>spoilt</answer>", "stop", "error", "error"),
+        ("twelve", "stop", "no_answer", "no_answer"),
+        ("twelve", "length", "truncated", "truncated"),
+        ("<answer>twelve</answer>", "abort", "error", "error"),
+    ],
+)
+def test_the_checked_verdict_is_that_of_the_tasks_own_checker_on_the_answer_that_lenient_found(
+    jail, text, reason, lenient, checked
+):
+    for problem, expected in (("twelve", checked), ("a", None)):
+        table = completions(text, problem=problem, reason=reason)
+        frame = verify(table, PROBLEMS, thinking=False, checked=CHECKED, jail=jail, cache=ScoreCache())
+        assert frame.select("lenient", "checked").row(0) == (lenient, expected)
+
+
 def test_the_hash_is_that_of_the_normalised_lenient_answer(jail):
     frame = completions("<answer>12</answer>", "\\boxed{12.}", "<answer>unreadable</answer>", "none")
-    verdicts = verify(frame, PROBLEMS, thinking=False, jail=jail, cache=ScoreCache())
+    verdicts = verify(frame, PROBLEMS, thinking=False, checked=CHECKED, jail=jail, cache=ScoreCache())
     assert verdicts["answer_hash"].to_list() == [hash_of("12"), hash_of("12"), hash_of("unreadable"), None]
 
 
@@ -129,15 +158,26 @@ def test_every_pair_of_problem_and_answer_is_scored_once(jail):
     watched, cache = Watched(jail), ScoreCache()
     texts = ["<answer>12</answer>", "\\boxed{12}", "<answer>12</answer>", "<answer>13.</answer>"]
     for problem in ("a", "b", "a"):  # the third might be the other model
-        verify(completions(*texts, problem=problem), PROBLEMS, thinking=False, jail=watched, cache=cache)
+        verify(
+            completions(*texts, problem=problem), PROBLEMS, thinking=False, checked=CHECKED, jail=watched, cache=cache
+        )
     assert len(watched.asked) == len(set(watched.asked))
-    assert set(watched.asked) == {(p, text, form) for p in "ab" for text in ("12", "13.") for form in (False, True)}
+    asks = (Ask.AS_IS, Ask.NORMALISED)
+    assert set(watched.asked) == {(p, text, ask) for p in "ab" for text in ("12", "13.") for ask in asks}
 
 
 def test_progress_counts_every_completion_once(jail):
     texts = ["<answer>12</answer>", "none", "<answer>13</answer>", "in <answer> tags <answer>14</answer>"] * 20
     counts = []
-    verify(completions(*texts), PROBLEMS, thinking=False, jail=jail, cache=ScoreCache(), on_scored=counts.append)
+    verify(
+        completions(*texts),
+        PROBLEMS,
+        thinking=False,
+        checked=CHECKED,
+        jail=jail,
+        cache=ScoreCache(),
+        on_scored=counts.append,
+    )
     assert sum(counts) == len(texts)
     assert counts[0] == 20  # those without an answer are known at once
 
@@ -146,7 +186,7 @@ def test_verdicts_are_sorted_by_key_and_keep_the_lengths(jail):
     frame = completions(*["<answer>12</answer>", "none"] * 5).with_columns(
         problem_id=pl.Series(["b", "a"] * 5), n_tokens=pl.Series(range(10), dtype=pl.UInt32)
     )
-    verdicts = verify(frame, PROBLEMS, thinking=False, jail=jail, cache=ScoreCache())
+    verdicts = verify(frame, PROBLEMS, thinking=False, checked=CHECKED, jail=jail, cache=ScoreCache())
     assert verdicts.schema == pl.Schema(VERDICTS.columns)
     assert verdicts.select("problem_id", "sample_index", "n_tokens").rows() == [
         (problem, place, place) for problem, start in (("a", 1), ("b", 0)) for place in range(start, 10, 2)
@@ -154,18 +194,33 @@ def test_verdicts_are_sorted_by_key_and_keep_the_lengths(jail):
 
 
 def test_no_completions_have_no_verdicts(jail):
-    verdicts = verify(completions(), PROBLEMS, thinking=False, jail=jail, cache=ScoreCache())
+    verdicts = verify(completions(), PROBLEMS, thinking=False, checked=CHECKED, jail=jail, cache=ScoreCache())
     assert verdicts.schema == pl.Schema(VERDICTS.columns)
     assert verdicts.is_empty()
 
 
 def test_a_completion_of_an_unknown_problem_is_refused(jail):
     with pytest.raises(StoreError, match="problem zzz, which is not among"):
-        verify(completions("", problem="zzz"), PROBLEMS, thinking=False, jail=jail, cache=ScoreCache())
+        verify(completions("", problem="zzz"), PROBLEMS, thinking=False, checked=CHECKED, jail=jail, cache=ScoreCache())
 
 
 PIECES = st.sampled_from(
-    ["<answer>", "</answer>", "<think>", "</think>", "\\boxed{", "}", "12", "7", "spoilt", "?", ".", "unreadable", " "]
+    [
+        "<answer>",
+        "</answer>",
+        "<think>",
+        "</think>",
+        "\\boxed{",
+        "}",
+        "12",
+        "twelve",
+        "7",
+        "spoilt",
+        "?",
+        ".",
+        "unreadable",
+        " ",
+    ]
 )
 ROWS = st.lists(
     st.tuples(
@@ -188,21 +243,30 @@ def plain_status(problem, answer, *, normalise):
     return (Status.CORRECT if answer == REFERENCES[problem] else Status.WRONG), answer
 
 
+def plain_check(problem, answer):
+    if problem != "twelve":
+        return None
+    if answer == "spoilt":
+        return Status.ERROR
+    return Status.CORRECT if answer == "twelve" else Status.WRONG
+
+
 def plain_verdict(problem, reason, text, *, thinking):
-    if reason == "prompt_too_long":
-        return (Status.PROMPT_TOO_LONG, Status.PROMPT_TOO_LONG, None, None)
-    if reason == "abort":
-        return (Status.ERROR, Status.ERROR, None, None)
+    has_checker = problem == "twelve"
+    if reason in ("prompt_too_long", "abort"):
+        status = Status.PROMPT_TOO_LONG if reason == "prompt_too_long" else Status.ERROR
+        return (status, status, status if has_checker else None, None, None)
     missing = Status.TRUNCATED if reason == "length" else Status.NO_ANSWER
     raw = strict(text, thinking=thinking)
     strict_status = missing if raw is None else plain_status(problem, raw, normalise=False)[0]
     extracted = lenient(text, thinking=thinking, cut=reason == "length")
     if extracted is None:
-        return (missing, strict_status, None, None)
+        return (missing, strict_status, missing if has_checker else None, None, None)
     status, scored_text = plain_status(problem, extracted.answer, normalise=True)
     if plain_status(problem, extracted.answer, normalise=False)[0] is Status.CORRECT:
         status = Status.CORRECT
-    return (status, strict_status, extracted.found, hash_of(scored_text))
+    checked = plain_check(problem, extracted.answer)
+    return (status, strict_status, checked, extracted.found, hash_of(scored_text))
 
 
 @settings(max_examples=60)
@@ -224,7 +288,12 @@ def test_verdicts_equal_those_of_a_plain_loop_whatever_the_cache_holds(jail, row
     cache = ScoreCache(limit=2)
     for _ in range(2):
         found = verify(
-            frame.sample(fraction=1, shuffle=True, seed=1), PROBLEMS, thinking=thinking, jail=jail, cache=cache
+            frame.sample(fraction=1, shuffle=True, seed=1),
+            PROBLEMS,
+            thinking=thinking,
+            checked=CHECKED,
+            jail=jail,
+            cache=cache,
         )
         assert_frame_equal(found, expected)
 
@@ -232,7 +301,14 @@ def test_verdicts_equal_those_of_a_plain_loop_whatever_the_cache_holds(jail, row
 def test_lenient_accepts_what_strict_accepts_of_the_same_text(jail):
     texts = [f"<answer>{text}</answer>" for text in ("12", "spoilt", "7.", "7", "?", "x")]
     for problem in PROBLEMS:
-        verdicts = verify(completions(*texts, problem=problem), PROBLEMS, thinking=False, jail=jail, cache=ScoreCache())
+        verdicts = verify(
+            completions(*texts, problem=problem),
+            PROBLEMS,
+            thinking=False,
+            checked=CHECKED,
+            jail=jail,
+            cache=ScoreCache(),
+        )
         assert verdicts.filter(strict="correct", lenient="correct").height == verdicts.filter(strict="correct").height
         assert verdicts["found"].to_list() == [Found.TAG] * len(texts)
 

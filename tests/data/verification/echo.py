@@ -22,4 +22,19 @@ class Echo:
         return 1.0 if answer == problem.reference else 0.5 * (answer in problem.reference)
 
 
-TASKS = (Echo(),)
+class Checked(Echo):
+    """The same with a checker, which takes twelve in words and nothing else, and raises on `spoilt`."""
+
+    name = "checked"
+    has_checker = True
+
+    def check(self, problem, answer):
+        if answer == "spoilt":
+            raise ValueError
+        return problem.reference == "12" and answer == "twelve"
+
+    def doubt(self, problem):
+        return ""
+
+
+TASKS = (Echo(), Checked())
