@@ -29,7 +29,7 @@ PROVENANCE = Provenance(
 
 @dataclass(frozen=True)
 class TaskNumbers:
-    """What the frames say about one task; strict numbers are half the lenient ones."""
+    """What the frames say about one task; strict numbers are half the lenient ones, and so are checked ones."""
 
     task: str
     name: str | None  # of the class; None leaves the task without
@@ -42,6 +42,11 @@ class TaskNumbers:
     counts: Numbers = (None,) * 4
     metrics: Numbers = (None,) * 4
     shares: dict[str, Numbers] = field(default_factory=dict)  # column -> base, rlvr
+    has_checker: bool = True
+
+    @property
+    def verdicts(self):
+        return VERDICT_KINDS if self.has_checker else VERDICT_KINDS[:2]
 
 
 def half(value):
@@ -56,7 +61,7 @@ def last_defined(numbers):
 
 def pass_lines(numbers, ks):
     for model in ROLES:
-        for verdict in VERDICT_KINDS:
+        for verdict in numbers.verdicts:
             for k, lenient in zip(ks, getattr(numbers, model), strict=True):
                 value = lenient if verdict == "lenient" else half(lenient)
                 yield {
@@ -78,7 +83,7 @@ def share_lines(numbers):
         *("mean_tokens", "duplicates"),
     )
     for place, model in enumerate(ROLES):
-        for verdict in VERDICT_KINDS:
+        for verdict in numbers.verdicts:
             lenient = {name: numbers.shares[name][place] if name in numbers.shares else None for name in names}
             lenient["pass_at_1"] = getattr(numbers, model)[0]
             values = lenient if verdict == "lenient" else {name: half(value) for name, value in lenient.items()}
@@ -88,7 +93,7 @@ def share_lines(numbers):
 def class_lines(numbers, ks):
     at = last_defined(numbers)
     if numbers.name is not None:
-        for verdict in VERDICT_KINDS:
+        for verdict in numbers.verdicts:
             yield {
                 "task": numbers.task,
                 "verdict": verdict,
@@ -155,7 +160,7 @@ def example():
         "duplicates": (0.0, 0.125),
     }
     tasks = (
-        TaskNumbers("my_task", None, (None,) * 4, (None,) * 4),
+        TaskNumbers("my_task", None, (None,) * 4, (None,) * 4, has_checker=False),
         TaskNumbers(
             "dice",
             "shrinkage",
@@ -178,6 +183,7 @@ def example():
             counts=(3.9984, 0.0016, 0.0, 0.0),
             metrics=(1.0, 0.0004, None, -0.0004),
             shares=shares,
+            has_checker=False,
         ),
     )
     counts, metrics = (5.0, 0.25, 1.0, 5.75), (0.8333, 0.0476, 0.0901, -0.12)

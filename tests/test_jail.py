@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,34 @@ def test_normalising_happens_in_the_jail_and_an_unchanged_answer_is_not_scored(j
     (result,) = jail.score(jobs_of([answer], ask=Ask.NORMALISED))
     assert (result.status, result.answer) == (status, text)
     assert detail in result.detail
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "detail"),
+    [
+        ("right", CORRECT, ""),
+        ("wrong", WRONG, ""),
+        ("number", ERROR, "check returned int, not a bool"),
+        ("hang", TIMEOUT, "no score within"),
+        ("kill", ERROR, "exit code 7"),
+        ("files", ERROR, "may not do this: open"),
+        ("unknown", ERROR, "KeyError"),
+    ],
+)
+def test_a_tasks_own_checker_is_asked_in_the_jail_too(jail, answer, status, detail):
+    (result,) = jail.score(jobs_of([answer], ask=Ask.CHECKED))
+    assert (result.status, result.answer) == (status, answer)
+    assert detail in result.detail
+
+
+@pytest.mark.parametrize(
+    ("question", "status", "text"),
+    [("fine", CORRECT, ""), ("doubted", WRONG, "wrong reference: it is not so"), ("number", ERROR, "")],
+)
+def test_a_doubt_comes_back_as_one_line_in_place_of_the_answer(jail, question, status, text):
+    problem = replace(PROBLEM, question=question)
+    (result,) = jail.score([Job(0, problem, "", Ask.DOUBT)])
+    assert (result.status, result.answer) == (status, text)
 
 
 def test_jobs_are_drawn_lazily_and_a_caller_may_stop_early(jail):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from counts import outcome_table, task_table
 from report_frames import PROVENANCE, TaskNumbers, build, example, paper_analysis, paper_tables, support_line
-from rgsupport.report import build_report
+from rgsupport.report import Suspects, build_report
 from rgsupport.report.layout import fixed, interval, pair
 from rgsupport.report.tables import REASONS, TASKS_PER_TABLE
 from rgsupport.support import analyze, classify
@@ -209,19 +209,35 @@ def test_a_pooled_line_stands_at_the_largest_budget_that_all_its_problems_cover(
     assert [cell.text for cell in table.sections[1][0][1:4]] == ["2", "expected", "2.0"]
 
 
-def test_strict_stands_beside_lenient():
-    (table,) = tables_named(build_report(example(), PROVENANCE), "verdicts")
-    assert [(*group.headings, *(column.label for column in group.columns)) for group in table.groups[1:]] == [
-        ("lenient", "pass@1", "Base", "RLVR"),
-        ("lenient", "if answered", "Base", "RLVR"),
-        ("lenient", "pass@K", "Base", "RLVR"),
-        ("strict", "pass@1", "Base", "RLVR"),
-        ("strict", "pass@K", "Base", "RLVR"),
+def test_every_kind_of_verdict_stands_beside_the_others():
+    at_1, at_largest = tables_named(build_report(example(), PROVENANCE), "verdicts")
+    kinds = ("lenient", "strict", "checked")
+    assert [group.headings for group in at_1.groups[1:]] == [
+        ("lenient",), ("lenient if answered",), ("strict",), ("checked",)
+    ]  # fmt: skip
+    assert [group.headings for group in at_largest.groups[1:]] == [(kind,) for kind in kinds]
+    assert texts(at_1)[:2] == [
+        ["graph_color", "0.250", "0.900", "0.400", "0.960", "0.125", "0.450", "-", "-"],
+        ["dice", "0.100", "0.200", "0.400", "0.960", "0.050", "0.100", "0.050", "0.100"],
     ]
-    assert texts(table)[:2] == [
-        ["graph_color", "0.250", "0.900", "0.400", "0.960", "1.000", "1.000", "0.125", "0.450", "0.500", "0.500"],
-        ["dice", "0.100", "0.200", "0.400", "0.960", "0.350", "0.250", "0.050", "0.100", "0.175", "0.125"],
+    assert texts(at_largest)[:2] == [
+        ["graph_color", "1.000", "1.000", "0.500", "0.500", "-", "-"],
+        ["dice", "0.350", "0.250", "0.175", "0.125", "0.175", "0.125"],
     ]
+
+
+def test_suspect_questions_are_listed_by_task_and_kind_and_it_is_said_what_becomes_of_them():
+    assert not tables_named(build_report(example(), PROVENANCE), "suspects")
+    suspects = (Suspects("dice", "wrong reference", (2, 31)), Suspects("dice", "ambiguous", tuple(range(12))))
+    for excluded, words in ((False, "counted as any other"), (True, "left out of every table")):
+        report = build_report(example(), replace(PROVENANCE, suspects=suspects, excluded=excluded))
+        assert f"Suspect questions: 14, {words}." in report.setting
+        (table,) = tables_named(report, "suspects")
+        assert texts(table) == [
+            ["dice", "wrong reference", "2", "2, 31"],
+            ["dice", "ambiguous", "12", "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"],
+        ]
+        assert ("--exclude-suspect leaves them out" in table.caption) == (not excluded)
 
 
 def test_the_outcome_table_gives_the_shares_of_each_model():

@@ -65,17 +65,27 @@ my_task           -  -            -    -    -    -       -      -      -       -
 graphs (2 tasks)  -  -            -    -    -    -       -      -      -       -
 all (3 tasks)     2  expected   5.0  0.2  1.0  5.8   0.833  0.048  0.090  -0.120
 
-Lenient and strict verdicts
-Lenient finds the answer as the paper does; strict is Reasoning Gym's own extraction and scorer. If
-answered: correct among the answers found. K as in the classes. Dash: no answer, or no K.
+Pass@1 by verdict
+Lenient finds the answer as the paper does; strict is Reasoning Gym's own extraction and scorer;
+checked asks the task's own checker about the answer that lenient found. If answered: correct among
+the answers found. Dash: no answer, or no checker.
 
-              ──────────────── lenient ─────────────────   ───────── strict ──────────
-                 pass@1      if answered       pass@K         pass@1         pass@K
-task           Base   RLVR    Base   RLVR    Base   RLVR    Base   RLVR    Base   RLVR
-──────────────────────────────────────────────────────────────────────────────────────
-graph_color   0.250  0.900   0.400  0.960   1.000  1.000   0.125  0.450   0.500  0.500
-dice          0.100  0.200   0.400  0.960   0.350  0.250   0.050  0.100   0.175  0.125
-my_task           -      -       -      -       -      -       -      -       -      -
+                lenient      lenient if answered      strict        checked
+task           Base   RLVR       Base   RLVR        Base   RLVR    Base   RLVR
+──────────────────────────────────────────────────────────────────────────────
+graph_color   0.250  0.900      0.400  0.960       0.125  0.450       -      -
+dice          0.100  0.200      0.400  0.960       0.050  0.100   0.050  0.100
+my_task           -      -          -      -           -      -       -      -
+
+Pass@K by verdict
+K as in the classes. Dash: no K, or no checker.
+
+                lenient         strict        checked
+task           Base   RLVR    Base   RLVR    Base   RLVR
+────────────────────────────────────────────────────────
+graph_color   1.000  1.000   0.500  0.500       -      -
+dice          0.350  0.250   0.175  0.125   0.175  0.125
+my_task           -      -       -      -       -      -
 
 What became of the samples
 Shares of all samples (lenient verdict); none is left out of pass@k. Cut: by the token limit, before
@@ -119,8 +129,8 @@ def test_what_goes_to_a_file_does_not_depend_on_the_terminal():
 def test_the_tables_of_the_paper_fit_into_100_columns_uncut():
     text = printed(paper_analysis())
     assert max(cell_len(line) for line in text.splitlines()) <= 100
-    # Once in each of classes, pass@k, intervals, support and verdicts, and once per model in the last table.
-    assert text.count("graph_color_hard") == 7
+    # Once in each of classes, pass@k, intervals, support and twice in verdicts, and once per model in the last table.
+    assert text.count("graph_color_hard") == 8
     assert len(re.findall(r"^ *k +Base", text, flags=re.MULTILINE)) == 5
 
 

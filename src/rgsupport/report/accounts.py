@@ -62,36 +62,46 @@ def _support_line(seen: View, *, scope: str, name: str, label: str) -> tuple[Cel
     return tuple(Cell(text) for text in (plain(label), whole(line.get("k")), kind, *counts, *metrics))
 
 
-def verdict_table(seen: View) -> Table:
-    """Return the lenient verdict beside the strict and the checked one, and pass@1 among the answers given."""
-    return Table(
+def verdict_tables(seen: View) -> tuple[Table, Table]:
+    """Return pass@1, and pass@K, by the lenient, the strict and the checked verdict side by side."""
+    names = Group((Column("task", "left"),))
+    at_1 = Table(
         name="verdicts",
-        title="Lenient, strict and checked verdicts",
+        title="Pass@1 by verdict",
         caption="Lenient finds the answer as the paper does; strict is Reasoning Gym's own extraction and scorer; "
         "checked asks the task's own checker about the answer that lenient found. If answered: correct among the "
-        "answers found. K as in the classes. Dash: no answer, no K, or no checker.",
+        "answers found. Dash: no answer, or no checker.",
         groups=(
-            Group((Column("task", "left"),)),
-            base_and_rlvr("lenient", "pass@1"),
-            base_and_rlvr("lenient", "if answered"),
-            base_and_rlvr("lenient", "pass@K"),
-            base_and_rlvr("strict", "pass@1"),
-            base_and_rlvr("strict", "pass@K"),
-            base_and_rlvr("checked", "pass@1"),
-            base_and_rlvr("checked", "pass@K"),
+            names,
+            base_and_rlvr("lenient"),
+            base_and_rlvr("lenient if answered"),
+            base_and_rlvr("strict"),
+            base_and_rlvr("checked"),
         ),
-        sections=(tuple(_verdict_line(seen, task) for task in seen.tasks),),
+        sections=(tuple(_first_line(seen, task) for task in seen.tasks),),
     )
+    at_largest = Table(
+        name="verdicts",
+        title="Pass@K by verdict",
+        caption="K as in the classes. Dash: no K, or no checker.",
+        groups=(names, *(base_and_rlvr(verdict) for verdict in VERDICT_KINDS)),
+        sections=(tuple(_last_line(seen, task) for task in seen.tasks),),
+    )
+    return at_1, at_largest
 
 
-def _verdict_line(seen: View, task: str) -> tuple[Cell, ...]:
-    cells = [Cell(plain(task))]
-    for verdict in VERDICT_KINDS:
+def _first_line(seen: View, task: str) -> tuple[Cell, ...]:
+    lenient, *others = VERDICT_KINDS
+    cells = [Cell(plain(task)), *_shares(seen, task, verdict=lenient, column="pass_at_1")]
+    cells += _shares(seen, task, verdict=lenient, column="pass_at_1_answered")
+    for verdict in others:
         cells += _shares(seen, task, verdict=verdict, column="pass_at_1")
-        if verdict == "lenient":
-            cells += _shares(seen, task, verdict=verdict, column="pass_at_1_answered")
-        cells += _at_largest(seen, task, verdict=verdict)
     return tuple(cells)
+
+
+def _last_line(seen: View, task: str) -> tuple[Cell, ...]:
+    pairs = [_at_largest(seen, task, verdict=verdict) for verdict in VERDICT_KINDS]
+    return (Cell(plain(task)), *(cell for both in pairs for cell in both))
 
 
 def _shares(seen: View, task: str, *, verdict: VerdictKind, column: str) -> tuple[Cell, Cell]:

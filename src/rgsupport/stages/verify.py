@@ -24,7 +24,6 @@ from rgsupport.watch import Bar, Watcher
 
 # The modules that decide a verdict; when one of them changes, stored verdicts are stale and made again.
 _DECIDING = (
-    "checkers",
     "codec.py",
     "extract.py",
     "jail",

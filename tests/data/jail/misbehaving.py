@@ -146,8 +146,19 @@ NORMALISERS = {
 }
 
 
+CHECKS = {
+    "right": lambda: True,
+    "wrong": lambda: False,
+    "number": lambda: 1,
+    "hang": hang,
+    "kill": lambda: os._exit(7),
+    "files": lambda: swallow(lambda: Path("here").write_text("x")),
+}
+
+
 class Misbehaving:
     name = "misbehaving"
+    has_checker = True
 
     def problems(self, *, count, seed):
         return ()
@@ -157,6 +168,13 @@ class Misbehaving:
 
     def score(self, problem, answer):
         return ACTIONS[answer.removeprefix("score: ")]()
+
+    def check(self, problem, answer):
+        return CHECKS[answer]()
+
+    def doubt(self, problem):
+        doubts = {"fine": "", "doubted": "wrong reference:\nit is not so", "number": 5}
+        return doubts[problem.question]
 
 
 TASKS = (Misbehaving(),)
