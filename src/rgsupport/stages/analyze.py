@@ -83,7 +83,10 @@ def _trusted(problems: pl.DataFrame, suspect: pl.DataFrame, run: Run) -> pl.Data
     """
     kept = problems.join(suspect, on="problem_id", how="anti", maintain_order="left")
     if lost := [task for task in problems["task"].unique(maintain_order=True) if task not in set(kept["task"])]:
-        msg = f"every question of {lost[0]} is suspect, so --exclude-suspect leaves none; see {run.path / 'tables'}"
+        msg = (
+            f"every question of {lost[0]} is suspect and --exclude-suspect leaves none; "
+            f"`rgsupport analyze {run}` lists them"
+        )
         raise UsageError(msg)
     return kept
 
