@@ -26,7 +26,21 @@ def server(tmp_path_factory):
 
 
 def command(server, *more):
-    return ("run", "--server", server.url, *MODELS, "--tasks", "dice", "--k", "1,2,4", "--max-tokens", "100", *more)
+    return (
+        "run",
+        "--server",
+        server.url,
+        *MODELS,
+        "--tasks",
+        "dice",
+        "--problems",
+        "20",
+        "--k",
+        "1,2,4",
+        "--max-tokens",
+        "100",
+        *more,
+    )
 
 
 @pytest.fixture(scope="module")
