@@ -6,18 +6,28 @@ r"""Geometry of a triangle: orthocentre, radius of the incircle, angle; coordina
 
 Reference: 17.10°. The verifier reads plain decimal numbers only, and compares a radius as text with three decimals. The
 normaliser turns LaTeX numbers, fractions and roots into decimals (the paper's appendix B.3) and `^\circ` into °. It
-cannot mend that the question asks for three decimals of an angle and the verifier rounds to two.
+cannot mend that the question asks for three decimals of an angle and the verifier rounds to two. The checker computes
+the triangle itself, and accepts exact forms, and decimals that are right as far as they go, if there are two of an
+angle, or three of anything else.
 """
 
+import math
 import re
 from decimal import ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
 
 from rgsupport.latex import approximate_part, plain, sides, split_degrees, unwrap, value
 from rgsupport.reasoning_gym import ReasoningGymTask
+from rgsupport.types import Problem
 
 _MAX_CHARS = 500
 _DECIMAL = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{0,15})?")
 _THOUSANDTH = Decimal("0.001")
+_FEWEST = {"angle": 2, "radius": 3, "orthocentre": 3}  # decimals that an answer must have, unless it is exact
+_ROUNDING = 1e-9
+_POINT = r"\((-?[0-9]{1,9}), (-?[0-9]{1,9})\)"
+_TRIANGLE = re.compile(rf"A={_POINT}, B={_POINT}, and C={_POINT}")
+_KIND = re.compile(r"(orthocenter)|(incircle)|(angle ABC\.|angle at B)")
 
 
 def normalise(answer: str) -> str:
@@ -31,6 +41,63 @@ def normalise(answer: str) -> str:
     text = unwrap(sides(plain(approximate_part(unwrap(answer))))[-1])
     read = _point(text) if "," in text else _angle(text) if split_degrees(text)[1] else _length(text)
     return answer if read is None else read
+
+
+def check(problem: Problem, answer: str) -> bool:
+    """Tell whether an answer is what the question asks for about its triangle.
+
+    Raises:
+        ValueError: The question names no triangle, or nothing of it.
+    """
+    triangle, kind = _TRIANGLE.search(problem.question), _KIND.search(problem.question)
+    if not triangle or not kind:
+        msg = "the question does not ask for the orthocenter, incircle or angle of a triangle ABC"
+        raise ValueError(msg)
+    if len(answer) > _MAX_CHARS:
+        return False
+    numbers = [int(digits) for digits in triangle.groups()]
+    text = unwrap(sides(plain(approximate_part(unwrap(answer))))[-1])
+    a, b, c = zip(numbers[::2], numbers[1::2], strict=True)
+    if kind.group(1):
+        inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
+        said, true = inner.split(","), _orthocentre(a, b, c)
+        return len(said) == 2 and all(_agrees(s, t, "orthocentre") for s, t in zip(said, true, strict=True))
+    if kind.group(2):
+        return _agrees(text, _incircle_radius(a, b, c), "radius")
+    return _agrees(split_degrees(text)[0], _angle_at_b(a, b, c), "angle")
+
+
+def _agrees(text: str, true: Fraction | float, kind: str) -> bool:
+    """Tell whether a text is a number that is the true one, exactly or rounded to the decimals it has."""
+    text = text.strip()
+    decimal = _DECIMAL.fullmatch(text)
+    said = Fraction(text) if decimal else value(text)
+    if said is None or (not decimal and kind != "radius" and re.search(r"[+*]|.-", text)):
+        return False  # a sum is no coordinate and no angle; a radius may be one, of roots
+    decimals = len(text.partition(".")[2])
+    off = abs(said - true)
+    return off <= _ROUNDING or (bool(decimal) and decimals >= _FEWEST[kind] and off <= 0.5 * 10**-decimals + _ROUNDING)
+
+
+_Point = tuple[int, int]
+
+
+def _orthocentre(a: _Point, b: _Point, c: _Point) -> tuple[Fraction, Fraction]:
+    """Return where the altitudes meet: h with (h - a)(b - c) = 0 and (h - b)(c - a) = 0."""
+    (ux, uy), (vx, vy) = (b[0] - c[0], b[1] - c[1]), (c[0] - a[0], c[1] - a[1])
+    p, q = a[0] * ux + a[1] * uy, b[0] * vx + b[1] * vy
+    determinant = ux * vy - uy * vx
+    return Fraction(p * vy - uy * q, determinant), Fraction(ux * q - p * vx, determinant)
+
+
+def _incircle_radius(a: _Point, b: _Point, c: _Point) -> float:
+    twice_area = abs((b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]))
+    return twice_area / (math.dist(a, b) + math.dist(b, c) + math.dist(c, a))
+
+
+def _angle_at_b(a: _Point, b: _Point, c: _Point) -> float:
+    (ux, uy), (vx, vy) = (a[0] - b[0], a[1] - b[1]), (c[0] - b[0], c[1] - b[1])
+    return math.degrees(math.atan2(abs(ux * vy - uy * vx), ux * vx + uy * vy))
 
 
 def _angle(text: str) -> str | None:
@@ -75,6 +142,7 @@ def _task(name: str, **overrides: int) -> ReasoningGymTask:
         dataset="advanced_geometry",
         overrides=overrides,
         normaliser=normalise,
+        checker=check,
         paper_class="preservation",
     )
 

@@ -11,7 +11,8 @@
 
 Any valid colouring is right; no reference is kept. The paper does not define its vertex15 and vertex20: here they have
 exactly 15 and 20 vertices, everything else as in the default. The normaliser takes the map out of a code fence and
-writes it as JSON where it was a Python map, or its colours were texts.
+writes it as JSON where it was a Python map, or its colours were texts. The checker wants every vertex of the graph, no
+other and none in two colours, and looks at every edge.
 """
 
 import json
@@ -19,11 +20,13 @@ import re
 
 from rgsupport.latex import unwrap
 from rgsupport.reasoning_gym import ReasoningGymTask
+from rgsupport.types import Problem
 
 _MAX_CHARS = 5000
 _PAIR = r"""\s*["']?([0-9]{1,3})["']?\s*:\s*["']?([0-9]{1,3})["']?\s*"""
 _MAP = re.compile(rf"\{{{_PAIR}(?:,{_PAIR})*(?:,\s*)?\}}")
 _WRAPPED = re.compile(r"""\{\s*["'][A-Za-z_ ]{1,40}["']\s*:\s*(\{[^{}]*\})\s*\}""")
+_ASKED = re.compile(r"Vertices: \[([0-9, ]*)\]\s+Edges: \[([0-9, ()]*)\]\s+Possible colors: \[([0-9, ]*)\]")
 
 
 def normalise(answer: str) -> str:
@@ -43,12 +46,39 @@ def normalise(answer: str) -> str:
     return json.dumps({str(int(vertex)): int(colour) for vertex, colour in pairs})
 
 
+def check(problem: Problem, answer: str) -> bool:
+    """Tell whether an answer gives every vertex one of the colours, and the ends of every edge different ones.
+
+    Raises:
+        ValueError: The question describes no graph.
+    """
+    graph = _ASKED.search(problem.question)
+    if not graph:
+        msg = "the question does not describe a graph and colours"
+        raise ValueError(msg)
+    vertices, edges, colours = ([int(digits) for digits in re.findall("[0-9]+", part)] for part in graph.groups())
+    text = unwrap(answer[: _MAX_CHARS + 1])
+    wrapped = _WRAPPED.fullmatch(text) if len(answer) <= _MAX_CHARS else None
+    text = wrapped.group(1) if wrapped else text
+    if len(answer) > _MAX_CHARS or not _MAP.fullmatch(text):
+        return False
+    pairs = {(int(vertex), int(colour)) for vertex, colour in re.findall(_PAIR, text)}
+    colour_of = dict(pairs)
+    return (
+        len(pairs) == len(colour_of)
+        and colour_of.keys() == set(vertices)
+        and set(colour_of.values()) <= set(colours)
+        and all(colour_of[one] != colour_of[other] for one, other in zip(edges[::2], edges[1::2], strict=True))
+    )
+
+
 def _task(name: str, *, paper_class: str = "preservation", **overrides: int) -> ReasoningGymTask:
     return ReasoningGymTask(
         name=name,
         dataset="graph_color",
         overrides=overrides,
         normaliser=normalise,
+        checker=check,
         paper_class=paper_class,
     )
 

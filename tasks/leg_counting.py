@@ -5,18 +5,34 @@
     Now, how many legs are there in total if you have 3 sea slugs, 12 deers, 2 giraffes, 11 elephants?
 
 Reference: 100. The verifier compares texts; the normaliser takes away a unit, a full stop and commas between thousands.
+The checker adds up the legs itself.
 """
 
 import re
 
 from rgsupport.latex import plain, sides, unwrap
 from rgsupport.reasoning_gym import ReasoningGymTask
+from rgsupport.types import Problem
 
 _COUNT = re.compile(
     r"(?:(?:the )?(?:total|answer)(?: number of legs)?(?: is|:)\s*)?"
     r"([0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,12})(?:\.0{1,3})?(?:\s*(?:total )?legs?(?: in total)?)?",
     re.IGNORECASE,
 )
+_MAX_CHARS = 500
+_ASKED = re.compile(r"if you have (.+)\?\s*\Z")
+_ANIMALS = re.compile(r"([0-9]+) ([a-z ]+)")
+_LEGS = {
+    0: "snake, sea slug, jellyfish, flatworm, leech",
+    2: "chicken, bird, human, duck",
+    4: "dog, cat, cow, horse, lion, elephant, giraffe, tiger, deer, sheep",
+    5: "starfish",  # its arms, on which it walks
+    6: "insect, ant, butterfly, beetle, bee, wasp, grasshopper, cricket, cockroach, praying mantis, firefly",
+    8: "spider, scorpion",
+    10: "crab, lobster, shrimp",
+    14: "woodlouse",
+}
+_LEGS_OF = {animal: legs for legs, animals in _LEGS.items() for animal in animals.split(", ")}
 
 
 def normalise(answer: str) -> str:
@@ -29,11 +45,32 @@ def normalise(answer: str) -> str:
     return str(int(count.group(1).replace(",", ""))) if count else answer
 
 
+def check(problem: Problem, answer: str) -> bool:
+    """Tell whether an answer is the number of legs of all animals of the question.
+
+    Raises:
+        ValueError: The question names no animals, or one that is not known here.
+    """
+    asked = _ASKED.search(problem.question)
+    herds = [_ANIMALS.fullmatch(part) for part in asked.group(1).split(", ")] if asked else [None]
+    total = 0
+    for herd in herds:
+        # Reasoning Gym makes every plural with an s, as in "2 sheeps".
+        legs = herd and _LEGS_OF.get(herd.group(2), _LEGS_OF.get(herd.group(2).removesuffix("s")))
+        if herd is None or legs is None:
+            msg = f"the question lists no animals, or one that is not known here: {problem.question!r}"
+            raise ValueError(msg)
+        total += int(herd.group(1)) * legs
+    said = normalise(answer[: _MAX_CHARS + 1]).strip()
+    return len(answer) <= _MAX_CHARS and said.isascii() and said.isdigit() and said == str(total)
+
+
 TASKS = (
     ReasoningGymTask(
         name="leg_counting",
         dataset="leg_counting",
         normaliser=normalise,
+        checker=check,
         paper_class="shrinkage",
     ),
 )

@@ -4,11 +4,21 @@
     no spaces or punctuation. Now, form a valid palindrome using the following letters: h, a, h
 
 Any palindrome of exactly these letters is right, such as hah. The normaliser takes away white space (the paper's
-appendix B.3) and what merely surrounds the answer.
+appendix B.3) and what merely surrounds the answer. The checker also reads letters that are set apart by commas or
+hyphens, and takes capital letters for small ones.
 """
+
+import re
+from collections import Counter
 
 from rgsupport.latex import unwrap
 from rgsupport.reasoning_gym import ReasoningGymTask
+from rgsupport.types import Problem
+
+_MAX_CHARS = 1000
+_ASKED = re.compile(r"the following letters: ((?:\w, )*\w)\s*\Z")
+_LABEL = re.compile(r"(?:the )?(?:answer|palindrome)(?: is)?\s*:\s*", re.IGNORECASE)
+_APART = re.compile(r"\w(?:[\s,-]+\w)+")
 
 
 def normalise(answer: str) -> str:
@@ -20,11 +30,43 @@ def normalise(answer: str) -> str:
     return "".join(unwrap(answer).split())
 
 
+def check(problem: Problem, answer: str) -> bool:
+    """Tell whether an answer is a palindrome of exactly the letters of the question.
+
+    Raises:
+        ValueError: The question lists no letters.
+    """
+    letters = _letters(problem)
+    if len(answer) > _MAX_CHARS:
+        return False
+    text = unwrap(answer)
+    label = _LABEL.match(text)
+    text = unwrap(text[label.end() :]) if label else text
+    word = (re.sub(r"[\s,-]+", "", text) if _APART.fullmatch(text) else "".join(text.split())).lower()
+    return word == word[::-1] and Counter(word) == Counter(letters)
+
+
+def doubt(problem: Problem) -> str:
+    """Return why no answer can be right: the letters form no palindrome; empty if they form one."""
+    odd = [letter for letter, count in sorted(Counter(_letters(problem)).items()) if count % 2]
+    return f"impossible question: {', '.join(odd)} occur an odd number of times" if len(odd) > 1 else ""
+
+
+def _letters(problem: Problem) -> list[str]:
+    asked = _ASKED.search(problem.question)
+    if not asked:
+        msg = "the question does not list letters"
+        raise ValueError(msg)
+    return asked.group(1).lower().split(", ")
+
+
 TASKS = (
     ReasoningGymTask(
         name="palindrome_generation",
         dataset="palindrome_generation",
         normaliser=normalise,
+        checker=check,
+        doubter=doubt,
         paper_class="preservation",
     ),
 )

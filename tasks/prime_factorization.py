@@ -4,7 +4,8 @@ r"""Prime factorisation of a number: 2..1000 by default, 1000..5000 in the hard 
     2 × 2 × 3)
 
 Reference: 2 × 2 × 2 × 2 × 41. The verifier raises on anything but numbers and ×; the normaliser reads other signs of
-multiplication, powers, and the right side of an equation (the paper's appendix B.3).
+multiplication, powers, and the right side of an equation (the paper's appendix B.3). The checker multiplies the
+factors and tests each for being a prime.
 """
 
 import math
@@ -12,11 +13,14 @@ import re
 
 from rgsupport.latex import plain, sides, unwrap
 from rgsupport.reasoning_gym import ReasoningGymTask
+from rgsupport.types import Problem
 
 _MAX_CHARS = 500
 _MAX_FACTORS = 64
 _FACTOR = re.compile(r"\(?\s*([0-9]{1,12})\s*(?:\^\s*(?:\{\s*([1-9][0-9]?)\s*\}|([1-9][0-9]?)))?\s*\)?")
 _SEPARATOR = re.compile(r"[*xX,]")
+_PRODUCT = re.compile(r"[0-9]{1,12}(?: × [0-9]{1,12})*")
+_ASKED = re.compile(r"Find the prime factorization of ([0-9]{1,12})\.")
 
 
 def normalise(answer: str) -> str:
@@ -48,12 +52,36 @@ def _factors(text: str) -> list[int]:
     return factors if len(factors) <= _MAX_FACTORS else []
 
 
+def check(problem: Problem, answer: str) -> bool:
+    """Tell whether an answer is a product of primes that gives the number of the question.
+
+    Raises:
+        ValueError: The question names no number.
+    """
+    asked = _ASKED.match(problem.question)
+    if not asked:
+        msg = "the question does not name a number to factorise"
+        raise ValueError(msg)
+    number = int(asked.group(1))
+    product = normalise(answer[: _MAX_CHARS + 1])
+    if len(answer) > _MAX_CHARS or not _PRODUCT.fullmatch(product):
+        return False
+    factors = [int(factor) for factor in product.split(" × ")]
+    # The product comes first: no factor larger than the number is tried.
+    return math.prod(factors) == number and all(_is_prime(factor) for factor in factors)
+
+
+def _is_prime(number: int) -> bool:
+    return number > 1 and all(number % divisor for divisor in range(2, math.isqrt(number) + 1))
+
+
 def _task(name: str, **overrides: int) -> ReasoningGymTask:
     return ReasoningGymTask(
         name=name,
         dataset="prime_factorization",
         overrides=overrides,
         normaliser=normalise,
+        checker=check,
         paper_class="preservation",
         rejects=(ValueError,),
     )
