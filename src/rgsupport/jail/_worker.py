@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Protocol
 
 from rgsupport.errors import RgsupportError
 from rgsupport.jail._lockdown import Guard, die_with_parent, limit_process, limit_processor_time
+from rgsupport.jail._protections import lock_down
 from rgsupport.jail._wire import LENGTH_SIZE, MAX_ANSWER, Ask, Kind, Record, encode_record, message_size
 from rgsupport.protocols import Checks, Normalises, Prepares, Task
 from rgsupport.types import Problem
@@ -46,6 +47,7 @@ def main() -> None:
     # What is loaded stays: the collector need not walk it again and again.
     gc.collect()
     gc.freeze()
+    lock_down()
     _send(results, Record(Kind.READY))
     guard = Guard()
     position = 0
