@@ -11,6 +11,7 @@ import pytest
 
 from command import done, refusal, rgsupport
 from rgsupport.doctor import Level, _machine, as_json, examine, understand
+from rgsupport.doctor._jail import check_jail, describe
 from rgsupport.doctor._machine import (
     TorchBuild,
     check_engine,
@@ -26,6 +27,7 @@ from rgsupport.doctor._servers import check_servers
 from rgsupport.engines import Engine
 from rgsupport.errors import UsageError
 from rgsupport.hardware import Gpu
+from rgsupport.jail import Protections, protections
 from rgsupport.models import find
 from test_hardware import TWO, install_nvidia_smi
 
@@ -418,3 +420,25 @@ def test_a_server_that_does_not_answer_is_a_problem_with_what_starts_one():
 def test_options_that_contradict_each_other_are_refused():
     with pytest.raises(UsageError, match="--server belongs to the openai engine"):
         understand({"engine": "hf", "server": "http://localhost:1/v1"})
+
+
+@pytest.mark.parametrize(
+    ("found", "level", "words"),
+    [
+        (Protections(landlock=7, seccomp=True, address_space=True), Level.OK, "Landlock 7 and seccomp"),
+        (Protections(landlock=3, seccomp=True, address_space=True), Level.NOTE, "version 3 of 6"),
+        (Protections(landlock=None, seccomp=True, address_space=True), Level.NOTE, "files are read and written"),
+        (Protections(landlock=7, seccomp=False, address_space=True), Level.NOTE, "no processes and no network"),
+        (Protections(landlock=None, seccomp=False, address_space=False), Level.NOTE, "a memory limit"),
+    ],
+)
+def test_what_does_not_lock_the_scoring_processes_down_is_noted(found, level, words):
+    (check,) = describe(found)
+    assert check.level is level
+    assert words in check.found
+    assert bool(check.remedy) == (level is Level.NOTE)
+
+
+def test_what_locks_them_down_on_this_machine_is_told():
+    (check,) = check_jail()
+    assert check == next(iter(describe(protections())))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rgsupport.doctor._check import Check, problem, refusal
+from rgsupport.doctor._jail import check_jail
 from rgsupport.doctor._machine import check_engine, check_gpus, check_memory, check_packages, check_torch, check_vllm
 from rgsupport.doctor._models import check_models
 from rgsupport.doctor._places import check_disk, check_folder
@@ -66,6 +67,7 @@ def examine(asked: Asked) -> Iterator[Check]:
         "server": lambda: check_servers(asked.models, asked.engine),
         "models": lambda: check_models(asked.models, asked.engine, asked.allow_unequal, offline=asked.offline),
         "memory": check_memory,
+        "jail": check_jail,
         "disk": lambda: check_disk(asked.out),
         "run folder": lambda: check_folder(asked.out),
     }
