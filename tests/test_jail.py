@@ -128,6 +128,15 @@ def test_nothing_a_verifier_tried_to_do_to_files_was_done(results):
     assert not Path("here").exists()
 
 
+def test_what_hangs_is_stopped_within_a_second_of_the_limit():
+    with Jail(SPECIFICATION, workers=1, time_limit=0.5) as jail:
+        times = {}
+        for result in jail.score(jobs_of(["right", "hang", "right", "sleep"])):
+            times[result.key] = time.monotonic()
+    # A worker's start lies between the two, so only the first can be told from outside.
+    assert times[1] - times[0] < 0.5 + 1.0
+
+
 def test_a_forged_record_changes_no_other_answer(jail):
     answers = ["right", "forge", "right", "right", "wrong", "right"] * 3
     statuses = {result.key: result.status for result in jail.score(jobs_of(answers))}

@@ -15,7 +15,7 @@ from rgsupport.reasoning_gym import default_task
 from rgsupport.types import Status
 from right_answers import right_answer
 
-LIMIT = 1.0
+LIMIT = 2.0
 EXECUTE = (
     *("binary_matrix", "n_queens", "spiral_matrix", "string_insertion", "countdown", "puzzle24"),
     *("polynomial_multiplication", "simple_integration", "intermediate_integration"),
@@ -26,11 +26,11 @@ OS = '__import__("os")'
 CODE = {
     "touch": f'{OS}.system("touch {{folder}}/touched")',
     "leave at once": f"{OS}._exit(7)",
-    "kill parent": f"{OS}.kill({OS}.getppid(), 9)",
     "exit": "exit()",
-    "sys.exit": '__import__("sys").exit()',
 }
 MORE_CODE = {
+    "sys.exit": '__import__("sys").exit()',
+    "kill parent": f"{OS}.kill({OS}.getppid(), 9)",
     "open": "open('{folder}/opened', 'w')",
     "kill itself": f"{OS}.kill({OS}.getpid(), 9)",
     "kill group": f"{OS}.killpg(0, 9)",
