@@ -17,7 +17,7 @@ from rgsupport.reasoning_gym import default_task
 from rgsupport.types import Status
 from right_answers import right_answer
 
-LIMIT = 1.0  # seconds
+LIMIT = 2.0  # seconds; the first answer to a symbolic dataset imports what it needs, on a busy machine, too
 SYMBOLIC = ("countdown", "puzzle24", "polynomial_multiplication", "simple_integration", "intermediate_integration")
 EXECUTE = ("binary_matrix", "n_queens", "spiral_matrix", "string_insertion", *SYMBOLIC)
 RAISE = ("boxnet", "codeio", "game_of_life", "prime_factorization", "propositional_logic", "rubiks_cube", "composite")
@@ -136,9 +136,8 @@ def test_no_process_is_left_in_the_sessions_or_the_folder_of_the_jail(attacked):
     left = []
     for process in psutil.process_iter():
         try:
-            if os.getsid(process.pid) in jail.seen or os.getpgid(process.pid) in jail.seen:
-                left.append(process)
-            elif process.cwd().startswith(jail.folder):
+            groups = {os.getsid(process.pid), os.getpgid(process.pid)}
+            if groups & jail.seen or process.cwd().startswith(jail.folder):
                 left.append(process)
         except (psutil.Error, ProcessLookupError):  # it ended meanwhile, or is the system's
             continue
@@ -161,3 +160,23 @@ def test_code_that_a_verifier_executes_is_refused_by_name(attacked, name):
     assert details[COSTLY[0]] == "a verifier may not do this: os.system"
     assert details[SIGNAL] == "a verifier may not do this: os.kill"
     assert "exit code 7" in details[COSTLY[1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "status", "words"),
+    [
+        *((name, "exit()", Status.ERROR, "SystemExit") for name in EXECUTE[:4]),
+        *((name, "[0]*10**9", Status.WRONG, "") for name in ("n_queens", "string_insertion")),
+        ("propositional_logic", "(" * 2000 + "p" + ")" * 2000, Status.ERROR, "RecursionError"),
+        ("codeio", '{"a":' * 1000 + "1" + "}" * 1000, Status.ERROR, "RecursionError"),
+        ("prime_factorization", "2 x 2 x 3", Status.WRONG, ""),
+        ("boxnet", "5", Status.WRONG, ""),
+        ("rubiks_cube", "U " * 200_000, Status.ERROR, "400000 characters"),
+        ("rubiks_cube", "9" * (MAX_ANSWER + 1), Status.ERROR, "10001 characters"),
+    ],
+)
+def test_what_a_verifier_did_with_a_hostile_answer_is_told(attacked, name, text, status, words):
+    results, *_ = attacked
+    (result,) = [r for dataset, asked, r in results if (dataset, asked) == (name, text)]
+    assert result.status is status
+    assert words in result.detail
