@@ -28,7 +28,9 @@ THWARTED = (
     *("share memory", "a file in memory", "slow down others", "read a secret", "read accounts"),
     *("read the parent's environment", "read the parent's memory", "a socket", "a unix socket", "a packet socket"),
     *("io_uring", "much memory", "no secret in the environment"),
+    *("lift the limits", "take privileges", "read a secret in another thread"),
 )
+READ = ("read what Python needs", "read what lies beside the task")
 FATAL = {"leave at once": "exit code 7", "kill itself": "signal 9"}
 if platform.machine() == "x86_64":
     FATAL["another set of numbers"] = "signal 31"
@@ -47,7 +49,7 @@ def results(tmp_path_factory):
     at = {"folder": str(folder), "secret": str(secret), "bystander": bystander.pid}
     problem = Problem("attacks", "0" * 16, 0, json.dumps(at), None, "{}")
     answers = [answer for attack in (*THWARTED, *FATAL) for answer in ("right", attack, "wrong")]
-    answers.append("read what Python needs")
+    answers += READ
     with Jail(Specification(("attacks",), user_folder=FOLDER), time_limit=5.0) as jail:
         found = {r.key: r for r in jail.score([Job(key, problem, answer) for key, answer in enumerate(answers)])}
     after = processes()
@@ -80,15 +82,16 @@ def test_a_verifier_that_ends_its_process_or_calls_by_other_numbers_costs_its_ow
 
 
 def test_the_answers_beside_an_attack_are_scored_as_if_it_were_not_there(results):
-    by_attack, found = results
-    n_attacks = len(by_attack) - 1
+    _, found = results
+    n_attacks = len(THWARTED) + len(FATAL)
     assert [found[3 * place].status for place in range(n_attacks)] == [Status.CORRECT] * n_attacks
     assert [found[3 * place + 2].status for place in range(n_attacks)] == [Status.WRONG] * n_attacks
 
 
-def test_what_python_needs_can_be_read(results):
+@pytest.mark.parametrize("what", READ)
+def test_what_python_and_the_tasks_need_can_be_read(results, what):
     by_attack, _ = results
-    assert by_attack["read what Python needs"].status is Status.CORRECT
+    assert by_attack[what].status is Status.CORRECT, by_attack[what].detail
 
 
 def test_nothing_was_written_anywhere(results):

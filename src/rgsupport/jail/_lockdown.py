@@ -7,11 +7,14 @@ import os
 import resource
 import select
 import signal
+import struct
 import sys
 import threading
 import time
 
 _PR_SET_PDEATHSIG = 1
+_CAPABILITY_VERSION = 0x20080522
+_CAP_DAC_READ_SEARCH = 2
 
 # Audit events (https://docs.python.org/3/library/audit_events.html) of what an answer has no business with.
 _REFUSED = ("os.", "subprocess.", "socket.", "ctypes.", "signal.", "resource.", "fcntl.", "pty.")
@@ -20,17 +23,20 @@ _HARMLESS = frozenset({"os.listdir", "os.scandir", "os.walk", "os.fwalk", "os.ge
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def die_with_parent(parent: int, pipe: int) -> None:
-    """End this process when its parent does, however that ends.
+def die_with_parent(parent: int) -> None:
+    """End this process when its parent does, however that ends; on Linux only.
 
     Args:
         parent: Process id of the parent.
-        pipe: A descriptor whose other end only the parent holds.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it died before the line above
             os._exit(1)
+
+
+def exit_at_hangup(pipe: int) -> None:
+    """End this process when nobody holds the other end of the pipe any more; by a thread that sleeps until then."""
     threading.Thread(target=_exit_at_hangup, args=(pipe,), daemon=True).start()
 
 
@@ -48,6 +54,23 @@ def limit_process(*, memory: int) -> None:
     _lower(resource.RLIMIT_CORE, 0)
     if sys.platform == "linux":  # elsewhere the address space cannot be limited
         _lower(resource.RLIMIT_AS, memory)
+
+
+def drop_privileges() -> None:
+    """Give up what root may and others may not, but for reading files; without it root could raise its own limits."""
+    if sys.platform == "linux":
+        header = struct.pack("Ii", _CAPABILITY_VERSION, 0)
+        libc = ctypes.CDLL(None)
+        _, permitted, *_ = _capabilities(libc, header)
+        kept = permitted & 1 << _CAP_DAC_READ_SEARCH  # Python may lie in a folder of its owner's alone
+        libc.capset(header, struct.pack("6I", kept, kept, 0, 0, 0, 0))
+
+
+def _capabilities(libc: ctypes.CDLL, header: bytes) -> tuple[int, ...]:
+    """Return the lower and the upper half of what this thread may: effective, permitted, inheritable of each."""
+    buffer = ctypes.create_string_buffer(24)
+    libc.capget(header, buffer)
+    return struct.unpack("6I", buffer.raw)
 
 
 def _lower(which: int, value: int) -> None:

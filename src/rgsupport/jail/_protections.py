@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rgsupport.jail._landlock import restrict
-from rgsupport.jail._lockdown import limit_process
+from rgsupport.jail._lockdown import drop_privileges, exit_at_hangup, limit_process
 from rgsupport.jail._seccomp import refuse_calls
 
 # What the loader, time zones and random numbers need, wherever Python itself lies.
@@ -31,14 +31,22 @@ class Protections:
     """Memory is limited."""
 
 
-def lock_down() -> Protections:
+def lock_down(*, pipe: int | None = None, folder: Path | None = None) -> Protections:
     """Give up, for good, what scoring needs not; what this machine cannot enforce is passed over and told.
 
-    Threads and processes cannot be started after it, and files outside Python and the loaded modules not be read.
+    Threads and processes cannot be started after it, and files outside Python, the loaded modules and the folder not be
+    read.
+
+    Args:
+        pipe: The process ends when nobody holds the other end of it any more.
+        folder: A further folder to read: a task may keep its data beside its file.
     """
-    return Protections(
-        landlock=restrict(_readable()), seccomp=refuse_calls(), address_space=sys.platform.startswith("linux")
-    )
+    drop_privileges()
+    landlock = restrict([*_readable(), *([] if folder is None else [folder])])
+    if pipe is not None:
+        # Landlock binds a thread and those it starts, so this one is started after it; seccomp refuses to start any.
+        exit_at_hangup(pipe)
+    return Protections(landlock=landlock, seccomp=refuse_calls(), address_space=sys.platform.startswith("linux"))
 
 
 def protections() -> Protections:

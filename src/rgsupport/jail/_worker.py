@@ -32,7 +32,7 @@ class Loader(Protocol):
 def main() -> None:
     """Load the tasks and score batch after batch until the parent closes the pipe."""
     jobs, results, parent = (int(argument) for argument in sys.argv[1:])
-    die_with_parent(parent, jobs)
+    die_with_parent(parent)
     messages = _messages(os.fdopen(jobs, "rb"))
     setup = next(messages)
     limit_process(memory=setup["memory_limit"])
@@ -47,7 +47,8 @@ def main() -> None:
     # What is loaded stays: the collector need not walk it again and again.
     gc.collect()
     gc.freeze()
-    lock_down()
+    folder = setup["tasks"]["user_folder"]
+    lock_down(pipe=jobs, folder=None if folder is None else Path(folder))
     _send(results, Record(Kind.READY))
     guard = Guard()
     position = 0

@@ -7,8 +7,12 @@ that it went through.
 import ctypes
 import json
 import os
+import resource
 import signal
+import struct
 import sys
+import threading
+import time
 from pathlib import Path
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -16,6 +20,7 @@ O_CREATE = os.O_WRONLY | os.O_CREAT
 NAMES = (
     *("fork", "vfork", "kill", "open", "socket", "execv", "ptrace", "setsid", "unlink", "rename", "symlink", "mkdir"),
     *("chmod", "malloc", "memfd_create", "unshare", "shmget", "tgkill", "sched_setaffinity", "truncate", "connect"),
+    *("setrlimit", "capset", "signal", "gettid"),
 )
 C = {name: getattr(LIBC, name) for name in NAMES}
 C["malloc"].restype = ctypes.c_void_p
@@ -51,9 +56,36 @@ def write(path):
     return refused(C["open"](str(path).encode(), O_CREATE, 0o644))
 
 
+LEFT_TO_READ, READ = [], []
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_int)
+def read_here(number):
+    READ.append((C["gettid"](), read(LEFT_TO_READ[0])))
+
+
 def execute():
     arguments = (ctypes.c_char_p * 2)(b"/bin/true", None)
     return refused(C["execv"](b"/bin/true", arguments))
+
+
+def raise_limits():
+    """Lift every limit, then ask for more memory than was allowed, and for a processor for ever."""
+    unlimited = (ctypes.c_uint64 * 2)(2**64 - 1, 2**64 - 1)
+    lifted = [C["setrlimit"](which, unlimited) == 0 for which in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE)]
+    return float(not any(lifted) and C["malloc"](64 << 30) is None)
+
+
+def in_another_thread(path):
+    """Read in the thread that watches the parent, which is not the one that scores: by a signal, handled there in C."""
+    (other,) = [thread.native_id for thread in threading.enumerate() if thread is not threading.main_thread()]
+    LEFT_TO_READ.append(path)
+    C["signal"](signal.SIGUSR2, read_here)
+    C["tgkill"](os.getpid(), other, signal.SIGUSR2)
+    deadline = time.monotonic() + 4
+    while not READ and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return float(len(READ) == 1 and READ[0] == (other, 1.0))
 
 
 ATTACKS = {
@@ -94,6 +126,10 @@ ATTACKS = {
     "another set of numbers": lambda at: refused(SYSCALL(ctypes.c_long(0x40000000 + 39))),
     "much memory": lambda at: float(C["malloc"](64 << 30) is None),
     "no secret in the environment": lambda at: float("hunter2" not in os.environ.values()),
+    "lift the limits": lambda at: raise_limits(),
+    "take privileges": lambda at: refused(C["capset"](struct.pack("Ii", 0x20080522, 0), struct.pack("6I", *[32] * 6))),
+    "read a secret in another thread": lambda at: in_another_thread(at["secret"]),
+    "read what lies beside the task": lambda at: float("attack" in Path(__file__).read_text()),
     "leave at once": lambda at: os._exit(7),
     "kill itself": lambda at: C["kill"](MINE, signal.SIGKILL),
     "read what Python needs": lambda at: float(Path(os.__file__).read_text() != "" and bool(sys.path)),
