@@ -248,6 +248,37 @@ def doctor(
         raise typer.Exit(1)
 
 
+@app.command()
+def audit(
+    tasks: Tasks = None, problems: Problems = None, seed: Seed = None, set_: Set = None, json: Json = False
+) -> None:
+    """Ask the verifiers of tasks, of all if none is named, what they accept; exit code 1 if a named one is unsound."""
+    from rgsupport import audit as audits
+    from rgsupport import registry, settings
+    from rgsupport.stages.generate import USER_TASKS
+
+    names = [task.name for task in registry.list_tasks(USER_TASKS)] if tasks is None else [tasks]
+    asked = settings.resolve({"tasks": ",".join(names), "problems": problems, "seed": seed}, _params({}, set_))
+    wanted = audits.Wanted(
+        names=registry.expand(asked.tasks),
+        params=asked.params,
+        user_folder=USER_TASKS,
+        problems=asked.problems,
+        seed=asked.seed,
+    )
+    found: list[audits.Audited] = []
+    for audited in audits.audit(wanted, _watcher(), workers=os.cpu_count() or 1):
+        found.append(audited)
+        if not json:
+            audits.print_audited(_console(), audited)
+    if json:
+        typer.echo(audits.as_json(found))
+    else:
+        audits.print_summary(_console(), found)
+    if tasks is not None and any(item.judgement.verdict is audits.Verdict.UNSOUND for item in found):
+        raise typer.Exit(1)
+
+
 @tasks_app.callback()
 def tasks(context: typer.Context) -> None:
     """List the tasks: name, source, category, parameters, the paper's class."""

@@ -6,6 +6,7 @@ of its own (some datasets write files), and a pipe that what the datasets print 
 
 import os
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -28,6 +29,8 @@ def generate(
     count: int,
     seed: int,
     on_problem: Callable[[Problem], None] | None,
+    on_task: Callable[[str, float], None] | None = None,
+    hash_seed: int = 0,
 ) -> list[Problem]:
     """Return the problems of tasks, task after task: the same arguments give the same problems in every process.
 
@@ -38,6 +41,9 @@ def generate(
         count: Problems per task; a smaller count gives the first of a larger one. A user's task may have fewer.
         seed: Seed of every task.
         on_problem: Called with each problem as it arrives; those of one task arrive together.
+        on_task: Called with each task's name and the seconds that making its problems took, before they arrive.
+        hash_seed: PYTHONHASHSEED of the child. With another than 0, which every run has, some datasets make other
+            problems: only who wants to know that asks for it.
 
     Raises:
         UsageError: A task or a parameter is unknown, or a task cannot make what was asked for.
@@ -54,7 +60,11 @@ def generate(
     problems: list[Problem] = []
     try:
         with tempfile.TemporaryDirectory(prefix="rgsupport-") as folder:
-            for message in child.run(child.Call(__name__, job, log, _environment(), cwd=Path(folder))):
+            for message in child.run(child.Call(__name__, job, log, _environment(hash_seed), cwd=Path(folder))):
+                if "seconds" in message:
+                    if on_task is not None:
+                        on_task(message["task"], message["seconds"])
+                    continue
                 problem = Problem(**message)
                 problems.append(problem)
                 if on_problem is not None:
@@ -68,11 +78,11 @@ def generate(
     return problems
 
 
-def _environment() -> dict[str, str]:
+def _environment(hash_seed: int) -> dict[str, str]:
     """Return what the child's environment has differently from ours."""
     search_path = os.environ.get("PYTHONPATH", "")
     return {
-        "PYTHONHASHSEED": "0",
+        "PYTHONHASHSEED": str(hash_seed),
         "PYTHONPATH": os.pathsep.join(str(Path(part).absolute()) for part in search_path.split(os.pathsep) if part),
         "PYTHONOPTIMIZE": "",  # the datasets check their parameters with assert
         "PYTHONWARNINGS": "ignore",  # bundled programs warn; as errors, the warnings would change their results
@@ -83,7 +93,10 @@ def _make(job: dict[str, Any], emit: child.Emit) -> None:
     """Send the problems of the job's tasks."""
     user_folder = None if job["user_folder"] is None else Path(job["user_folder"])
     for task in load_tasks(job["names"], params=job["params"], user_folder=user_folder):
-        for problem in _checked(task, _problems(task, count=job["count"], seed=job["seed"]), count=job["count"]):
+        start = time.perf_counter()
+        problems = _checked(task, _problems(task, count=job["count"], seed=job["seed"]), count=job["count"])
+        emit({"task": task.name, "seconds": time.perf_counter() - start})
+        for problem in problems:
             emit(asdict(problem))
 
 
