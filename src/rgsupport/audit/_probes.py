@@ -98,11 +98,10 @@ def probes(question: str, reference: str | None, others: Sequence[str], *, is_fi
 
 def _lines(question: str) -> list[str]:
     """Return lines and sentences of a question, without numbers and labels before them."""
-    lines = [line for line in question.splitlines() if line.strip()]
+    lines = [_NUMBERING.sub("", line).strip() for line in question.splitlines()]
     sentences = [part for line in lines for part in re.split(r"(?<=[.?!]) ", line)]
-    cut = [_NUMBERING.sub("", text).strip() for text in (*lines, *sentences)]
-    bare = [text.rstrip(".?!") for text in cut]
-    return [text for text in dict.fromkeys((*cut, *bare)) if 0 < len(text) <= _LONGEST_LINE][:_LINES]
+    bare = [text.rstrip(".?!") for text in (*lines, *sentences)]
+    return [text for text in dict.fromkeys((*lines, *sentences, *bare)) if 0 < len(text) <= _LONGEST_LINE][:_LINES]
 
 
 def _perturbed(reference: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from rgsupport.types import Problem, Status
 
 _SWAPS = 5  # other questions whose references are tried on each question
 _FORMS = 5  # problems on which ways of writing the answer are tried
-_PATIENCE = 8  # answers of a task that may run into the time limit before the rest of its probes are left out
+_PATIENCE = 30  # answers of a task that may run into the time limit before the rest of its probes are left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
