@@ -126,13 +126,11 @@ def _hedges(one: str, other: str) -> tuple[str, ...]:
 
 
 def _unevaluated(question: str) -> Iterator[str]:
-    """Yield the longest expression of the question, and calls that leave the work to whoever evaluates them."""
+    """Yield the first and the longest expression of the question, and calls that leave the work to a verifier."""
     found = [match.group().strip() for match in _EXPRESSION.finditer(question)]
-    whole = [text for text in found if re.search(r"[-+*/^]", text[1:]) and re.search("[0-9]", text) and len(text) > 4]
-    if not whole:
-        return
-    expression = max(whole, key=len)
-    variable = next(iter(re.findall(r"\b[a-zA-Z]\b", expression)), "x")
-    yield expression
-    yield from (f"{call}({expression}, {variable})" for call in ("integrate", "Integral"))
-    yield from (f"{call}({expression})" for call in ("expand", "simplify", "factor"))
+    whole = [text for text in found if re.search(r"[-+*/^(]", text[1:]) and re.search("[0-9]", text) and len(text) > 4]
+    for expression in dict.fromkeys([*whole[:1], *sorted(whole, key=len)[-1:]]):
+        variable = next(iter(re.findall(r"\b[a-zA-Z]\b", expression)), "x")
+        yield expression
+        yield from (f"{call}({expression}, {variable})" for call in ("integrate", "Integral"))
+        yield from (f"{call}({expression})" for call in ("expand", "simplify", "factor"))
