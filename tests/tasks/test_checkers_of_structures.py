@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections import deque
+from dataclasses import replace
 
 import pytest
 import reasoning_gym
@@ -203,6 +204,19 @@ def test_every_form_of_the_row_is_right(answer):
 @pytest.mark.parametrize("answer", ["0 1 2 0", "0 1", "0 1 3", "2 1 0", "0 1 2 or 0 1 2", "12", "0.1.2", "0 1 -2", ""])
 def test_another_row_is_wrong(answer):
     assert not check("arc_1d", "Find", answer, reference="0 1 2")
+
+
+@pytest.mark.parametrize("seed", [45, 1000])
+def test_a_changed_reference_is_doubted_where_a_simple_rule_explains_the_examples_and_a_true_one_never(seed):
+    noticed = 0
+    for problem in task("arc_1d").problems(count=100, seed=seed):
+        assert task("arc_1d").doubt(problem) == ""
+        first, rest = problem.reference.split(" ", 1)
+        changed = replace(problem, reference=f"{(int(first) + 1) % 10} {rest}")
+        noticed += (
+            task("arc_1d").doubt(changed).startswith("wrong reference: the rule that explains the examples gives")
+        )
+    assert noticed >= 70
 
 
 # syllogism
