@@ -119,7 +119,10 @@ def _turn(row: _Row, by: int) -> _Row:
     return row[-by:] + row[:-by]
 
 
-def _paint(row: _Row, colour: int) -> _Row:
+def _paint(row: _Row, colour: int) -> _Row | None:
+    # Where most cells have the colour before, the others may be noise in a block of whatever colour.
+    if 2 * row.count(colour) > sum(cell > 0 for cell in row):
+        return None
     return tuple(colour if cell else 0 for cell in row)
 
 
