@@ -79,6 +79,38 @@ def test_problems_arrive_one_by_one_in_the_order_of_the_list():
     assert [problem.task for problem in seen] == ["dice"] * 3 + ["gcd"] * 3
 
 
+def test_another_hash_seed_is_taken_only_where_it_is_asked_for():
+    def questions(hash_seed):
+        problems = generate(
+            ["isomorphic_strings"],
+            params={},
+            user_folder=None,
+            count=3,
+            seed=SEED,
+            on_problem=None,
+            hash_seed=hash_seed,
+        )
+        return [problem.question for problem in problems]
+
+    usual = [problem.question for problem in made(["isomorphic_strings"])]
+    assert questions(0) == usual
+    assert questions(1) != usual
+
+
+def test_the_time_that_each_task_took_is_told_before_its_problems_arrive():
+    told = []
+    generate(
+        ["dice", "arc_1d"],
+        params={},
+        user_folder=None,
+        count=2,
+        seed=SEED,
+        on_problem=lambda problem: told.append(problem.task),
+        on_task=lambda name, seconds: told.append((name, seconds > 0)),
+    )
+    assert told == [("dice", True), "dice", "dice", ("arc_1d", True), "arc_1d", "arc_1d"]
+
+
 def test_what_a_dataset_prints_and_the_files_it_writes_stay_out_of_the_way(tmp_path, monkeypatch, capfd):
     (tmp_path / "tasks").mkdir()
     (tmp_path / "tasks" / "loud.py").write_text(LOUD)

@@ -8,7 +8,16 @@ import pytest
 
 from rgsupport.errors import UsageError
 from rgsupport.protocols import Described, Normalises, Task
-from rgsupport.registry import PAPER_TASKS, expand, list_tasks, load_tasks, task_digest, task_source
+from rgsupport.registry import (
+    PAPER_TASKS,
+    expand,
+    list_tasks,
+    load_tasks,
+    task_digest,
+    task_source,
+    with_checker,
+    with_doubts,
+)
 
 PAPER_CONFIGURATIONS = {
     "dice": {"num_dice": 4, "max_dice_size": 20},
@@ -226,3 +235,25 @@ def test_a_digest_changes_with_the_file_of_the_task(tmp_path):
 
 def test_a_folder_that_does_not_exist_holds_no_tasks(tmp_path):
     assert load("dice", folder=tmp_path / "nowhere")[0].name == "dice"
+
+
+def test_tasks_with_a_checker_and_those_that_can_doubt_are_told_apart(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        MINE.replace("TASKS = (Mine(),)", "")
+        + """
+class Doubting(Mine):
+    name = "doubting"
+    has_checker = False
+    def check(self, problem, answer): raise AssertionError
+    def doubt(self, problem): return ""
+
+class Checking(Doubting):
+    name = "checking"
+    has_checker = True
+
+TASKS = (Mine(), Doubting(), Checking())
+"""
+    )
+    names = ("mine", "doubting", "checking", "dice", "sudoku")
+    assert with_checker(names, user_folder=tmp_path) == {"checking", "dice"}
+    assert with_doubts(names, user_folder=tmp_path) == {"doubting", "checking", "dice"}

@@ -213,9 +213,7 @@ def test_a_changed_reference_is_doubted_where_a_simple_rule_explains_the_example
         assert task("arc_1d").doubt(problem) == ""
         first, rest = problem.reference.split(" ", 1)
         changed = replace(problem, reference=f"{(int(first) + 1) % 10} {rest}")
-        noticed += (
-            task("arc_1d").doubt(changed).startswith("wrong reference: the rule that explains")
-        )
+        noticed += task("arc_1d").doubt(changed).startswith("wrong reference: the rule that explains")
     assert noticed >= 70
 
 
