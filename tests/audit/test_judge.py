@@ -39,10 +39,15 @@ def test_a_task_without_a_fault_is_sound():
     assert judge(CLEAN).reasons == ()
 
 
-@pytest.mark.parametrize("kind", [Kind.EMPTY, Kind.NONSENSE, Kind.ECHO, Kind.LINE, Kind.UNEVALUATED])
+@pytest.mark.parametrize("kind", [Kind.EMPTY, Kind.NONSENSE, Kind.ECHO, Kind.UNEVALUATED])
 def test_a_kind_that_no_verifier_may_accept_makes_it_unsound_beyond_a_tenth_of_the_questions(kind):
     assert judge(accepted(kind, 3)).verdict is Verdict.UNSOUND
     assert judge(accepted(kind, 2)).verdict is Verdict.GUARDED
+
+
+def test_lines_of_the_question_make_it_unsound_beyond_a_quarter_of_the_questions():
+    assert judge(accepted(Kind.LINE, 6)).verdict is Verdict.UNSOUND
+    assert judge(accepted(Kind.LINE, 5)).verdict is Verdict.GUARDED
 
 
 def test_long_text_is_asked_about_one_question_so_one_is_enough():

@@ -11,6 +11,8 @@ WRONG_REFERENCES = 0.05
 """Share of wrong references from which a task is unsound: one in twenty hides any change worth a table."""
 ACCEPTED = 0.10
 """Share of problems from which accepting wrong answers of a kind is no accident of a few of them."""
+COPIED = 0.25
+"""The same for a line of the question: that may be an example of what answers look like, and right by luck."""
 SWAPS = 0.50
 """Share of other questions' answers from which a verifier does not look at the question. Where many answers are right,
 such as proper colourings, some of them fit other questions, too."""
@@ -75,13 +77,23 @@ def _faults(evidence: Evidence) -> Iterator[str]:
         kinds = ", ".join(dict.fromkeys(suspect.kind for suspect in wrong))
         yield f"{len(wrong)} of {total} questions cannot be judged ({kinds})"
     for kind, words in _FATAL.items():
-        tally = evidence.tallies.get(kind, Tally())
-        asked_about = 1 if kind is Kind.LONG else total
-        if len(tally.problems) > ACCEPTED * asked_about:
-            yield f"{words} (on {len(tally.problems)} of {asked_about} questions)"
+        if _is_fatal(evidence, kind):
+            asked_about = 1 if kind is Kind.LONG else total
+            yield f"{words} (on {len(evidence.tallies[kind].problems)} of {asked_about} questions)"
     swaps = evidence.tallies.get(Kind.SWAP, Tally())
-    if swaps.asked and swaps.accepted >= SWAPS * swaps.asked:
+    if _ignores_question(swaps):
         yield f"accepts another question's answer ({swaps.accepted} of {swaps.asked})"
+
+
+def _is_fatal(evidence: Evidence, kind: Kind) -> bool:
+    """Tell whether a kind that no verifier may accept is accepted on more questions than by accident."""
+    asked_about = 1 if kind is Kind.LONG else len(evidence.problems)
+    share = COPIED if kind is Kind.LINE else ACCEPTED
+    return len(evidence.tallies.get(kind, Tally()).problems) > share * asked_about
+
+
+def _ignores_question(swaps: Tally) -> bool:
+    return swaps.asked > 0 and swaps.accepted >= SWAPS * swaps.asked
 
 
 def _guards(evidence: Evidence) -> Iterator[str]:
@@ -95,9 +107,7 @@ def _guards(evidence: Evidence) -> Iterator[str]:
             yield f"{count} of {total} questions {words}: --exclude-suspect leaves them out"
     for kind, words in (_FATAL | _WEAK).items():
         tally = evidence.tallies.get(kind, Tally())
-        asked_about = 1 if kind is Kind.LONG else total
-        is_fault = kind in _FATAL and len(tally.problems) > ACCEPTED * asked_about
-        is_fault |= kind is Kind.SWAP and tally.accepted >= SWAPS * tally.asked
+        is_fault = _is_fatal(evidence, kind) if kind in _FATAL else kind is Kind.SWAP and _ignores_question(tally)
         if tally.accepted and not is_fault:
             yield f"{words} ({tally.accepted} of {tally.asked})"
     yield from _conduct(evidence)
