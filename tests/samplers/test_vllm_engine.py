@@ -126,7 +126,8 @@ def test_a_response_is_cut_at_the_token_limit_and_says_so(sampler, token_ids):
 
 
 def pass_at_1(completions, problems, jail):
-    verdicts = verify(completions_frame(completions), problems, thinking=False, jail=jail, cache=ScoreCache())
+    frame = completions_frame(completions)
+    verdicts = verify(frame, problems, thinking=False, checked=(), jail=jail, cache=ScoreCache())
     tasks = pl.DataFrame(
         [(identity, problem.task) for identity, problem in problems.items()],
         schema=["problem_id", "task"],
