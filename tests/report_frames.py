@@ -125,8 +125,8 @@ def frame(lines, table):
     return schemas.check(pl.DataFrame(list(lines), schema=table.columns), table, source=table.name)
 
 
-def build(tasks, ks, *, pooled=()):
-    """Return the analysis of some tasks at some budgets; pooled lines of the support table are given as they are."""
+def build(tasks, ks, *, pooled=(), outcomes=(), attributed=()):
+    """Return the analysis of some tasks at some budgets; lines that do not follow from the tasks are given."""
     support = [
         support_line("task", task.task, k=k, kind=task.kind, counts=task.counts, metrics=task.metrics)
         if at == last_defined(task)
@@ -139,11 +139,12 @@ def build(tasks, ks, *, pooled=()):
             ({"task": task.task, "category": task.category, "paper_class": task.paper_class} for task in tasks),
             schemas.TASKS,
         ),
-        outcomes=frame([], schemas.OUTCOMES),
+        outcomes=frame(outcomes, schemas.OUTCOMES),
         pass_at_k=frame((line for task in tasks for line in pass_lines(task, ks)), schemas.PASS_AT_K),
         support=frame([*support, *pooled], schemas.SUPPORT),
         shares=frame((line for task in tasks for line in share_lines(task)), schemas.SHARES),
         classes=frame((line for task in tasks for line in class_lines(task, ks)), schemas.CLASSES),
+        attribution=frame(attributed, schemas.ATTRIBUTION),
     )
 
 

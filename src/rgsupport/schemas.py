@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from rgsupport.errors import StoreError
-from rgsupport.types import FinishReason, Found, Status, SupportClass
+from rgsupport.types import Cause, FinishReason, Found, Status, SupportClass
 
 ROLE = pl.Enum(["base", "rlvr"])
 VERDICT = pl.Enum(["lenient", "strict", "checked"])
@@ -14,6 +14,8 @@ FINISH_REASON = pl.Enum([reason.value for reason in FinishReason])
 FOUND = pl.Enum([found.value for found in Found])
 CLASS = pl.Enum([name.value for name in SupportClass])
 SCOPE = pl.Enum(["task", "category", "all"])
+LABEL = pl.Enum(["E", "S"])
+CAUSE = pl.Enum([cause.value for cause in Cause])
 COUNT_KIND = pl.Enum(["expected", "realised"])
 
 
@@ -202,6 +204,20 @@ SHARES = Table(
             "duplicates",
         }
     ),
+)
+
+# Every question that one model solves with all its samples and the other does not, and why.
+ATTRIBUTION = Table(
+    "attribution",
+    {
+        "task": pl.String,
+        "problem_id": pl.String,
+        "verdict": VERDICT,
+        "label": LABEL,
+        "cause": CAUSE,
+        "c": pl.UInt32,  # correct samples of the model that solves it
+    },
+    key=("task", "problem_id", "verdict"),
 )
 
 CLASSES = Table(

@@ -1,12 +1,13 @@
 """Outcomes of two models -> the result tables: pass@k, P/E/S/O with their metrics, shares and nominal classes."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from rgsupport import schemas
+from rgsupport.attribution import attribute
 from rgsupport.errors import UsageError
 from rgsupport.estimators import coverage_interval, pass_at_k
 from rgsupport.measures import ROUNDING, SupportCounts, classify, support_cells, support_metrics
@@ -23,9 +24,12 @@ class Analysis:
     support: pl.DataFrame
     shares: pl.DataFrame
     classes: pl.DataFrame
+    attribution: pl.DataFrame
 
 
-def analyze(outcomes: pl.DataFrame, tasks: pl.DataFrame, ks: Sequence[int]) -> Analysis:
+def analyze(
+    outcomes: pl.DataFrame, tasks: pl.DataFrame, ks: Sequence[int], *, suspects: Collection[str] = ()
+) -> Analysis:
     """Compare two models on the same problems at every budget of a grid.
 
     Every number is null where it is undefined: above all pass@k and support counts at a k that some problem was not
@@ -37,6 +41,7 @@ def analyze(outcomes: pl.DataFrame, tasks: pl.DataFrame, ks: Sequence[int]) -> A
         tasks: The tasks in the order of the tables, as in `schemas.TASKS`. Tasks with an empty category are pooled only
             over the whole run.
         ks: Budgets, strictly increasing from 1 or more.
+        suspects: Ids of problems that cannot be judged as they stand; a change on one of them is the verifier's.
 
     Raises:
         UsageError: The budgets do not increase, a model has no outcomes, the models were not asked the same problems,
@@ -57,6 +62,7 @@ def analyze(outcomes: pl.DataFrame, tasks: pl.DataFrame, ks: Sequence[int]) -> A
         support=_support(curves, tasks),
         shares=_shape(shares, schemas.SHARES),
         classes=_classes(passes, shares),
+        attribution=attribute(_shape(ordered, schemas.OUTCOMES), suspects),
     )
 
 

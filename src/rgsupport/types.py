@@ -143,3 +143,22 @@ class SupportClass(StrEnum):
     PRESERVATION = "preservation"
     EXPANSION = "expansion"
     SHRINKAGE = "shrinkage"
+
+
+class Cause(StrEnum):
+    """Why one model solves a question and the other does not, as far as the samples tell; exactly one is named."""
+
+    VERIFIER = "verifier"
+    """The question cannot be judged, or the task's own checker finds none of the successes right."""
+    FORMAT = "format"
+    """The model that does not solve it does so under another verdict: its answer is there, in another form."""
+    TRUNCATION = "truncation"
+    """Most of its samples were cut before an answer, or its prompt did not fit."""
+    NO_ANSWER = "no_answer"
+    """Most of its samples ended without an answer."""
+    FAILURE = "failure"
+    """On most of its samples the verifier or the engine failed."""
+    ONE_SAMPLE = "one_sample"
+    """Its answers are wrong, and the other model was right in a single sample, which may be luck."""
+    MODEL = "model"
+    """Its answers are wrong, and the other model was right more than once."""

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from counts import outcome_table, task_table
 from report_frames import PROVENANCE, TaskNumbers, build, example, paper_analysis, paper_tables, support_line
+from rgsupport import schemas
 from rgsupport.report import Suspects, build_report
 from rgsupport.report.layout import fixed, interval, pair
 from rgsupport.report.tables import REASONS, TASKS_PER_TABLE
@@ -207,6 +208,37 @@ def test_a_pooled_line_stands_at_the_largest_budget_that_all_its_problems_cover(
     nothing = support_line("all", "all", k=4, kind="expected", counts=(None,) * 4, metrics=(None,) * 4)
     (table,) = tables_named(build_report(build(tasks, KS, pooled=[*pooled, nothing]), PROVENANCE), "support")
     assert [cell.text for cell in table.sections[1][0][1:4]] == ["2", "expected", "2.0"]
+
+
+def attribution(task, causes, verdict="lenient"):
+    """Lines of an attribution table from [(label, cause)]."""
+    return [
+        {"task": task, "problem_id": f"{verdict}{i}", "verdict": verdict, "label": label, "cause": cause, "c": 1}
+        for i, (label, cause) in enumerate(causes)
+    ]
+
+
+def test_every_cause_of_a_change_has_its_column_and_the_rates_are_given_with_and_without_what_is_not_the_models():
+    assert not tables_named(build_report(example(), PROVENANCE), "causes")
+    preserved = [
+        {"task": "dice", "problem_id": f"p{i}", "model": model, "verdict": "lenient", "n": 4, "c": 1}
+        | dict.fromkeys((*list(schemas.OUTCOMES.columns)[6:],), 0)
+        for i in range(6)
+        for model in ROLES
+    ]
+    lines = attribution("dice", [*[("S", "verifier")] * 2, ("S", "model"), ("S", "one_sample"), ("E", "truncation")])
+    tasks = [TaskNumbers("dice", "shrinkage", (0.1,), (0.2,)), TaskNumbers("unchanged", "expansion", (0.1,), (0.2,))]
+    strict = attribution("unchanged", [("S", "format")], verdict="strict")
+    (table,) = tables_named(
+        build_report(build(tasks, (1,), outcomes=preserved, attributed=[*lines, *strict]), PROVENANCE), "causes"
+    )
+    assert [column.label for column in table.columns] == [
+        *("task", "", "all", "model", "luck", "format", "cut", "none", "failed", "verifier", "rate", "model's"),
+    ]
+    assert texts(table) == [
+        ["dice", "E", "1", "0", "0", "0", "1", "0", "0", "0", "0.143", "0.000"],
+        ["dice", "S", "4", "1", "1", "0", "0", "0", "0", "2", "0.600", "0.857"],
+    ]
 
 
 def test_every_kind_of_verdict_stands_beside_the_others():

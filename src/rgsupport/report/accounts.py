@@ -1,7 +1,12 @@
 """Analysis -> the tables behind the classes: support counts, both verdicts, and what became of the samples."""
 
+import math
 from collections import Counter
+from collections.abc import Sequence
 
+import numpy as np
+
+from rgsupport.measures import SupportCounts, support_metrics
 from rgsupport.report.layout import (
     DASH,
     LABELS,
@@ -19,7 +24,7 @@ from rgsupport.report.layout import (
     whole,
 )
 from rgsupport.report.view import View
-from rgsupport.types import ROLES, VERDICT_KINDS, ModelRole, VerdictKind
+from rgsupport.types import ROLES, VERDICT_KINDS, Cause, ModelRole, VerdictKind
 
 COUNTS = ("P", "E", "S", "O")
 METRICS = ("SRR", "NDR", "SDS", "NSCR")
@@ -60,6 +65,58 @@ def _support_line(seen: View, *, scope: str, name: str, label: str) -> tuple[Cel
     counts = [fixed(line.get(count), digits=0 if kind == "realised" else 1) for count in COUNTS]
     metrics = [fixed(line.get(metric)) for metric in METRICS]
     return tuple(Cell(text) for text in (plain(label), whole(line.get("k")), kind, *counts, *metrics))
+
+
+def cause_table(seen: View) -> tuple[Table, ...]:
+    """Return why questions were found or lost, and the metrics of what is the model's own; no table if none was."""
+    if not seen.causes:
+        return ()
+    tasks = [task for task in seen.tasks if any(found == task for found, _, _ in seen.causes)]
+    labels = {
+        Cause.MODEL: "model",
+        Cause.ONE_SAMPLE: "luck",
+        Cause.FORMAT: "format",
+        Cause.TRUNCATION: "cut",
+        Cause.NO_ANSWER: "none",
+        Cause.FAILURE: "failed",
+        Cause.VERIFIER: "verifier",
+    }
+    sections = tuple(tuple(_cause_line(seen, task, label, tuple(labels)) for label in "ES") for task in tasks)
+    return (
+        Table(
+            name="causes",
+            title="Why questions were found or lost",
+            caption="Questions that one model solves with all its samples and the other does not. Model: the other's "
+            "answers are wrong. Luck: so they are, but the solver was right only once. Format: the other's answer is "
+            "right under another verdict. Cut, none, failed: most of the other's samples were cut, had no answer, or "
+            "verifier or engine failed. Verifier: the question is suspect, or the task's own checker finds no success "
+            "right. Rate: SRR in the line of S and NDR in that of E, of all and of the model's alone. Dash: 0/0.",
+            groups=(
+                Group((Column("task", "left"), Column(""))),
+                Group((Column("all"),)),
+                Group(tuple(Column(label) for label in labels.values())),
+                Group((Column("rate"), Column("model's"))),
+            ),
+            sections=sections,
+        ),
+    )
+
+
+def _cause_line(seen: View, task: str, label: str, causes: Sequence[Cause]) -> tuple[Cell, ...]:
+    counts = [seen.causes.get((task, label, cause), 0) for cause in causes]
+    both = seen.preserved.get(task, 0)
+    own = counts[causes.index(Cause.MODEL)]
+    rates = [_rate(both, changed, label) for changed in (sum(counts), own)]
+    texts = (plain(task), label, whole(sum(counts)), *map(whole, counts), *rates)
+    return tuple(Cell(text) for text in texts)
+
+
+def _rate(both: int, changed: int, label: str) -> str:
+    """Return SRR of the questions the base model solves, or NDR of those the RLVR model solves."""
+    expanded, shrunk = (changed, 0) if label == "E" else (0, changed)
+    metrics = support_metrics(SupportCounts(*np.array([[both], [expanded], [shrunk], [0]], dtype=np.float64)))
+    rate = float((metrics.NDR if label == "E" else metrics.SRR)[0])
+    return fixed(None if math.isnan(rate) else rate)
 
 
 def verdict_tables(seen: View) -> tuple[Table, Table]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from rgsupport.report.accounts import outcome_table, support_table, suspect_table, verdict_tables
+from rgsupport.report.accounts import cause_table, outcome_table, support_table, suspect_table, verdict_tables
 from rgsupport.report.layout import (
     DASH,
     Cell,
@@ -53,6 +53,7 @@ def build_report(analysis: Analysis, provenance: Provenance) -> Report:
             *pass_at_k_tables(seen),
             interval_table(seen),
             support_table(seen),
+            *cause_table(seen),
             *verdict_tables(seen),
             outcome_table(seen),
             *suspect_table(provenance),

@@ -1,12 +1,13 @@
 """An analysis as the tables look at it: tasks in printing order, and every value by its key."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from rgsupport.support import Analysis
-from rgsupport.types import ModelRole, SupportClass, VerdictKind
+from rgsupport.types import ROLES, ModelRole, SupportClass, VerdictKind
 
 Values = dict[str, Any]
 """One line of a frame: column -> value."""
@@ -30,6 +31,10 @@ class View:
     shares: dict[tuple[str, ModelRole, VerdictKind], Values]
     support: dict[tuple[str, str], Values]
     """(scope, name) -> values at the largest k with defined counts, under the headline verdict."""
+    causes: dict[tuple[str, str, str], int]
+    """(task, E or S, cause) -> questions, under the headline verdict, with all samples."""
+    preserved: dict[str, int]
+    """Task -> questions that both models solve with all their samples, under the headline verdict."""
 
     def class_of(self, task: str) -> str:
         """Return the nominal class, or "no class"."""
@@ -62,7 +67,15 @@ def view(analysis: Analysis, verdict: VerdictKind) -> View:
         passes=_by_key(analysis.pass_at_k, "task", "model", "verdict", "k"),
         shares=_by_key(analysis.shares, "task", "model", "verdict"),
         support=_by_key(defined, "scope", "name"),
+        causes=Counter(analysis.attribution.filter(verdict=verdict).select("task", "label", "cause").iter_rows()),
+        preserved=Counter(_preserved(analysis.outcomes.filter(verdict=verdict))["task"]),
     )
+
+
+def _preserved(outcomes: pl.DataFrame) -> pl.DataFrame:
+    """Return the questions that both models solve."""
+    solved = outcomes.filter(pl.col("c") > 0).group_by("task", "problem_id").len()
+    return solved.filter(pl.col("len") == len(ROLES))
 
 
 def _by_key(frame: pl.DataFrame, *key: str) -> dict[Any, Values]:

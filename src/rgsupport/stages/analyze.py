@@ -29,6 +29,7 @@ _TABLES: dict[str, Table] = {
     "support": schemas.SUPPORT,
     "shares": schemas.SHARES,
     "classes": schemas.CLASSES,
+    "attribution": schemas.ATTRIBUTION,
 }
 
 
@@ -67,7 +68,7 @@ def analyze(run: Run, watcher: Watcher, *, ks: tuple[int, ...], exclude_suspect:
     lacking = problems.height * record.plan.samples * len(ROLES) - int(counted.filter(verdict="lenient")["n"].sum())
     if lacking:
         watcher.note(f"{lacking} samples of the plan are missing; `rgsupport run` with the same options goes on")
-    analysis = support.analyze(counted, task_table(record), ks)
+    analysis = support.analyze(counted, task_table(record), ks, suspects=suspect["problem_id"].to_list())
     for name in _TABLES:
         write_parquet(getattr(analysis, name), run.path / "tables" / f"{name}.parquet", clobber=True)
     provenance = _provenance(record, missing=lacking, suspect=suspect, excluded=exclude_suspect)
