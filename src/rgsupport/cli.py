@@ -317,7 +317,7 @@ def main() -> None:
 
 
 def _stopped() -> NoReturn:
-    _fail("stopped; what was finished is kept, the same command goes on", _INTERRUPTED)
+    _fail("stopped; a run keeps what was finished, and the same command goes on", _INTERRUPTED)
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -233,7 +233,7 @@ def test_every_cause_of_a_change_has_its_column_and_the_rates_are_given_with_and
         build_report(build(tasks, (1,), outcomes=preserved, attributed=[*lines, *strict]), PROVENANCE), "causes"
     )
     assert [column.label for column in table.columns] == [
-        *("task", "", "all", "model", "luck", "format", "cut", "none", "failed", "verifier", "rate", "model's"),
+        *("task", "change", "all", "model", "luck", "format", "cut", "none", "failed", "verifier", "rate", "model's"),
     ]
     assert texts(table) == [
         ["dice", "E", "1", "0", "0", "0", "1", "0", "0", "0", "0.143", "0.000"],

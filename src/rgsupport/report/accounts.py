@@ -92,7 +92,7 @@ def cause_table(seen: View) -> tuple[Table, ...]:
             "verifier or engine failed. Verifier: the question is suspect, or the task's own checker finds no success "
             "right. Rate: SRR in the line of S and NDR in that of E, of all and of the model's alone. Dash: 0/0.",
             groups=(
-                Group((Column("task", "left"), Column(""))),
+                Group((Column("task", "left"), Column("change"))),
                 Group((Column("all"),)),
                 Group(tuple(Column(label) for label in labels.values())),
                 Group((Column("rate"), Column("model's"))),
