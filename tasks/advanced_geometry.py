@@ -25,6 +25,7 @@ _DECIMAL = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{0,15})?")
 _THOUSANDTH = Decimal("0.001")
 _FEWEST = {"angle": 2, "radius": 3, "orthocentre": 3}  # decimals that an answer must have, unless it is exact
 _ROUNDING = 1e-9
+_LARGEST = 10**15  # no triangle of the question has anything larger; what is compared must fit into a float
 _POINT = r"\((-?[0-9]{1,9}), (-?[0-9]{1,9})\)"
 _TRIANGLE = re.compile(rf"A={_POINT}, B={_POINT}, and C={_POINT}")
 _KIND = re.compile(r"(orthocenter)|(incircle)|(angle ABC\.|angle at B)")
@@ -72,7 +73,7 @@ def _agrees(text: str, true: Fraction | float, kind: str) -> bool:
     text = text.strip()
     decimal = _DECIMAL.fullmatch(text)
     said = Fraction(text) if decimal else value(text)
-    if said is None or (not decimal and kind != "radius" and re.search(r"[+*]|.-", text)):
+    if said is None or abs(said) > _LARGEST or (not decimal and kind != "radius" and re.search(r"[+*]|.-", text)):
         return False  # a sum is no coordinate and no angle; a radius may be one, of roots
     decimals = len(text.partition(".")[2])
     off = abs(said - true)

@@ -17,6 +17,10 @@ DOUBTED = {
     "family_relationships": {2, 31, 33, 37, 40, 44},
     "power_function": {2, 4, 5, 6, 12, 15, 16, 18, 19, 20, 21, 22, 26, 27, 28, 30, 31, 35, 44, 46, 47},
 }
+SIGNS = st.sampled_from([
+    *"0123456789+-*/^=.,:;()[]{}<>'\"`$\\ \n°×·≈−²e%",
+    *(r"\frac{", r"\sqrt{", r"\times", "^999", "999", "or", "=", "move(", "Agent[", "square[", "null", "yes", "in-law"),
+])  # fmt: skip
 HOSTILE = (
     *(
         "",
@@ -37,6 +41,7 @@ HOSTILE = (
         "{}{}",
         '{"a":1}',
     ),
+    *("9^999", r"\sqrt{9^999}", "-9^999", "9^{999}°", "(9^999, 9^999)", "1/0", "9^-999"),
     *('__import__("os").system("touch x")', "9**9**9", "1e999999999", "9" * 100_000, "[" * 100_000, "(" * 100_000),
     *("{" * 100_000, "a " * 50_000, "\\frac{" * 20_000, "1 × " * 30_000, "= " * 50_000, "5", "null", "[[1]]"),
     *("\n" * 100_000, "```" * 30_000, "0," * 50_000, "yes no", '[{"Agent[0.5, 0.5]": 5}]'),
@@ -86,6 +91,6 @@ def test_two_answers_in_one_are_wrong(name):
 
 
 @pytest.mark.parametrize("name", CHECKED)
-@given(answer=st.text(max_size=60))
+@given(answer=st.text(max_size=60) | st.lists(SIGNS, max_size=30).map("".join))
 def test_any_text_gets_a_verdict(name, answer):
     assert task(name).check(problems(name)[0], answer) in (True, False)
