@@ -38,7 +38,7 @@ OUTCOMES = {
     "text": (ERROR, "returned str, not a finite number"),
     "nothing": (ERROR, "returned NoneType, not a finite number"),
     "unknown": (ERROR, "KeyError"),
-    "babble": (ERROR, "sent a record with a size or kind that cannot be"),
+    "babble": (ERROR, "sent a record with a size, kind or text that cannot be"),
     "flood": (ERROR, "sent a"),
     "close pipes": (ERROR, "process"),
     "write": (ERROR, "open"),
@@ -315,8 +315,18 @@ def test_records_survive_the_pipe_however_it_is_cut(records, size):
 @given(st.binary(max_size=200))
 def test_any_bytes_are_records_or_refused(data):
     reader = RecordReader()
-    try:
-        records = reader.feed(data)
-    except WireError:
-        return
-    assert all(isinstance(record.kind, Kind) for record in records)
+    assert all(isinstance(record.kind, Kind) for record in reader.feed(data))
+
+
+@pytest.mark.parametrize("rubbish", [b"\xff" * 100, encode_record(Record(Kind.SCORED, detail="x"))[:-1] + b"\xff"])
+@pytest.mark.parametrize("size", [1, 10_000])
+def test_what_is_no_record_does_not_undo_the_records_before_it(rubbish, size):
+    good = [Record(Kind.READY), Record(Kind.UNCHANGED, 0)]
+    data = b"".join(map(encode_record, good)) + rubbish
+    reader = RecordReader()
+    reader.check()
+    found = [record for at in range(0, len(data), size) for record in reader.feed(data[at : at + size])]
+    assert [record.kind for record in found] == [Kind.READY, Kind.UNCHANGED]
+    assert reader.feed(encode_record(good[0])) == []
+    with pytest.raises(WireError, match="size, kind or text"):
+        reader.check()

@@ -147,7 +147,8 @@ class Jail:
                 if record.kind is Kind.REFUSED:
                     work.again.extend(worker.batch)
                     self._replace(worker)
-                    break
+                    return results
+            worker.check()
         except WorkerBrokenError as error:
             msg = f"a scoring worker cannot load its tasks: {error}"
             raise RgsupportError(msg) from None

@@ -121,6 +121,14 @@ class Worker:
             self._batch_start = self.since
         return records
 
+    def check(self) -> None:
+        """Refuse what it sent after the records that were read.
+
+        Raises:
+            WireError: It was no record.
+        """
+        self._reader.check()
+
     def finish(self, record: Record) -> Job:
         """Return the job that the record answers, and take it off the batch.
 

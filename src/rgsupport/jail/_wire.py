@@ -124,28 +124,45 @@ class RecordReader:
 
     def __init__(self) -> None:
         self._buffer = bytearray()
+        self._is_broken = False
 
-    def feed(self, data: bytes) -> list[Record]:
-        """Return the records that are complete with these bytes.
+    def check(self) -> None:
+        """Refuse what followed the records that were returned.
 
         Raises:
-            WireError: The bytes are not records, or a text in them is too long.
+            WireError: It was no record.
         """
+        if self._is_broken:
+            msg = "a record with a size, kind or text that cannot be"
+            raise WireError(msg)
+
+    def feed(self, data: bytes) -> list[Record]:
+        """Return the records that are complete with these bytes, and stand before the first that is none.
+
+        A worker is ready, and its answers are scored, whatever it sends afterwards: `check` tells of that.
+        """
+        if self._is_broken:
+            return []
         buffer = self._buffer
         buffer += data
         records: list[Record] = []
         start = 0
-        while len(buffer) - start >= _HEADER.size:
+        while not self._is_broken and len(buffer) - start >= _HEADER.size:
             kind, position, score, answer_size, detail_size = _HEADER.unpack_from(buffer, start)
             if kind not in _KINDS or not -1 <= answer_size <= _MAX_ANSWER_BYTES or detail_size > _MAX_DETAIL_BYTES:
-                msg = "a record with a size or kind that cannot be"
-                raise WireError(msg)
+                self._is_broken = True
+                break
             middle = start + _HEADER.size + max(answer_size, 0)
             end = middle + detail_size
             if len(buffer) < end:
                 break
-            answer = None if answer_size < 0 else _text(buffer[middle - answer_size : middle])
-            records.append(Record(_KINDS[kind], position, score, answer, _text(buffer[middle:end])))
+            try:
+                answer = None if answer_size < 0 else _text(buffer[middle - answer_size : middle])
+                detail = _text(buffer[middle:end])
+            except UnicodeDecodeError:
+                self._is_broken = True
+                break
+            records.append(Record(_KINDS[kind], position, score, answer, detail))
             start = end
         del buffer[:start]
         return records
@@ -157,11 +174,7 @@ _MAX_DETAIL_BYTES = _MAX_DETAIL * _BYTES_PER_CHARACTER
 
 
 def _text(data: bytearray) -> str:
-    try:
-        return data.decode(*_UTF8)
-    except UnicodeDecodeError:
-        msg = "a text that is not UTF-8"
-        raise WireError(msg) from None
+    return data.decode(*_UTF8)
 
 
 _LENGTH = struct.Struct("<I")
