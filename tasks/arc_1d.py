@@ -53,7 +53,7 @@ def normalise(answer: str) -> str:
     cells = [cell for cell in cells if cell]
     if len(cells) == 1:
         cells = list(cells[0])
-    if not cells or any(len(cell) != 1 or cell not in "0123456789" for cell in cells):
+    if not cells or ".." in answer or any(len(cell) != 1 or cell not in "0123456789" for cell in cells):
         return answer
     return " ".join(cells)
 

@@ -28,18 +28,24 @@ _Statement = tuple[str, int, int]
 
 _REGIONS: tuple[_Region, ...] = tuple(product((False, True), repeat=3))  # pyright: ignore[reportAssignmentType]
 _ASKED = re.compile(r"1\. (.+)\n2\. (.+)\n\nDoes it logically follow that:\n(.+)\?\n")
-_STATEMENT = re.compile(r"(All|No|Some) (\S+) are (not )?(\S+)")
-_SAID = re.compile(r"(yes|no)(?:,\s*it (?:follows|does(?: not|n't)?(?: logically)?(?: follow)?))?", re.IGNORECASE)
+_STATEMENT = re.compile(r"((?:All|No)(?! \S+ are not )|Some) (\S+) are (not )?(\S+)")
+_SAID = re.compile(
+    r"\**(?:(?:the )?(?:final )?answer(?::| is:?)[\s*]*)?(?P<word>yes|no)\**"
+    r"(?P<reason>[,:]\s*(?:it|this|that|(?:the|this) (?:conclusion|statement)) "
+    r"(?:(?P<yes>(?:logically )?follows(?: logically)?|does(?: logically)?(?: follow)?)"
+    r"|does(?: not|n['’]t)(?: (?:logically|necessarily))?(?: follow)?(?: logically)?))?",
+    re.IGNORECASE,
+)
 
 
 def normalise(answer: str) -> str:
     """Return a bare yes or no in the verifier's spelling.
 
-    >>> normalise("**no**."), normalise("perhaps")
-    ('No', 'perhaps')
+    >>> normalise("**no**."), normalise("No, it does not follow."), normalise("No, it follows")
+    ('No', 'No', 'No, it follows')
     """
-    text = unwrap(answer)
-    return text.capitalize() if text.lower() in ("yes", "no") else answer
+    says_yes = _says_yes(answer)
+    return answer if says_yes is None else "Yes" if says_yes else "No"
 
 
 def check(problem: Problem, answer: str) -> bool:
@@ -48,20 +54,23 @@ def check(problem: Problem, answer: str) -> bool:
     Raises:
         ValueError: The question has no two premises and a conclusion about three terms.
     """
-    follows = _follows(problem)
-    said = _SAID.fullmatch(unwrap(answer)) if len(answer) <= _MAX_CHARS else None
-    if not said:
-        return False
-    denies = "not" in said.group() or "n't" in said.group()
-    says_yes = said.group(1).lower() == "yes"
-    is_consistent = said.group().lower() in ("yes", "no") or denies != says_yes
-    return is_consistent and says_yes in follows
+    return _says_yes(answer) in _follows(problem)
 
 
 def doubt(problem: Problem) -> str:
     """Return that the answer depends on whether sets may be empty; empty if it does not."""
     both = len(_follows(problem)) > 1
     return "ambiguous question: the conclusion follows only if none of the sets is empty" if both else ""
+
+
+def _says_yes(answer: str) -> bool | None:
+    """Return what an answer says; None where that is nothing, too much or two things."""
+    said = _SAID.fullmatch(unwrap(answer)) if len(answer) <= _MAX_CHARS else None
+    if not said:
+        return None
+    says_yes = said["word"].lower() == "yes"
+    contradicts_itself = said["reason"] is not None and says_yes != (said["yes"] is not None)
+    return None if contradicts_itself else says_yes
 
 
 def _follows(problem: Problem) -> set[bool]:

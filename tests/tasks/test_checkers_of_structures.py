@@ -201,7 +201,9 @@ def test_every_form_of_the_row_is_right(answer):
     assert check("arc_1d", "Find", answer, reference="0 1 2")
 
 
-@pytest.mark.parametrize("answer", ["0 1 2 0", "0 1", "0 1 3", "2 1 0", "0 1 2 or 0 1 2", "12", "0.1.2", "0 1 -2", ""])
+@pytest.mark.parametrize(
+    "answer", ["0 1 2 0", "0 1", "0 1 3", "2 1 0", "0 1 2 ...", "0 1 2 or 0 1 2", "12", "0.1.2", "0 1 -2", ""]
+)
 def test_another_row_is_wrong(answer):
     assert not check("arc_1d", "Find", answer, reference="0 1 2")
 
