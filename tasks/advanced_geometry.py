@@ -9,12 +9,15 @@ normaliser turns LaTeX numbers, fractions and roots into decimals (the paper's a
 cannot mend that the question asks for three decimals of an angle and the verifier rounds to two. The checker computes
 the triangle itself, and accepts exact forms, and decimals that are right as far as they go, if there are two of an
 angle, or three of anything else.
+The guesser draws an angle in hundredths of a degree, a radius in
+thousandths and whole coordinates, the latter up to the largest coordinate of the question.
 """
 
 import math
 import re
 from decimal import ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
+from random import Random
 
 from rgsupport.latex import approximate_part, plain, sides, split_degrees, unwrap, value
 from rgsupport.reasoning_gym import ReasoningGymTask
@@ -137,6 +140,38 @@ def _decimal(text: str) -> str | None:
     return format(Decimal(repr(float(number))), "f")
 
 
+def guess(problem: Problem, rng: Random) -> str:
+    """Return any angle, radius or point."""
+    kind, largest = _asked(problem)
+    if kind == "orthocentre":
+        return f"({rng.randint(-largest, largest)}, {rng.randint(-largest, largest)})"
+    if kind == "radius":
+        return f"{rng.randint(0, 1000 * largest) / 1000:.3f}"
+    return f"{rng.randint(0, 18_000) / 100:.2f}°"
+
+
+def odds(problem: Problem) -> float:
+    """Return one over the angles, radii or points there are, 0 where the reference is none of them."""
+    kind, largest = _asked(problem)
+    numbers = [Decimal(digits) for digits in re.findall(r"-?[0-9.]+", problem.reference or "")]
+    if kind == "orthocentre":
+        is_possible = all(number == int(number) and abs(number) <= largest for number in numbers)
+        return is_possible / (2 * largest + 1) ** 2
+    if kind == "radius":
+        return (numbers[0] <= largest) / (1000 * largest + 1)
+    return 1 / 18_001
+
+
+def _asked(problem: Problem) -> tuple[str, int]:
+    """Return what is asked for, and the largest coordinate of the triangle, at least 1."""
+    triangle, kind = _TRIANGLE.search(problem.question), _KIND.search(problem.question)
+    if not triangle or not kind:
+        msg = "the question does not ask for the orthocenter, incircle or angle of a triangle ABC"
+        raise ValueError(msg)
+    largest = max(1, *(abs(int(digits)) for digits in triangle.groups()))
+    return ("orthocentre" if kind.group(1) else "radius" if kind.group(2) else "angle"), largest
+
+
 def _task(name: str, **overrides: int) -> ReasoningGymTask:
     return ReasoningGymTask(
         name=name,
@@ -144,6 +179,8 @@ def _task(name: str, **overrides: int) -> ReasoningGymTask:
         overrides=overrides,
         normaliser=normalise,
         checker=check,
+        guesser=guess,
+        odds=odds,
         paper_class="preservation",
     )
 

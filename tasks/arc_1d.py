@@ -16,12 +16,16 @@ of a list, of a LaTeX array or of a run without spaces with one space between th
 examples do not define a rule, so the checker has to take the reference for right; it compares the cells. What can be
 told from the question alone is told by the doubter: it knows some simple rules, and where one of them explains all
 examples, as it does in four questions of five, the reference has to be what such a rule makes of the test input.
+The guesser writes the cells of the test input in any order.
 """
 
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import groupby
+from random import Random
 
 from rgsupport.latex import unwrap
 from rgsupport.reasoning_gym import ReasoningGymTask
@@ -235,8 +239,38 @@ def _reflect(start: int, end: int, dot: int) -> range:
     return range(2 * dot - end + 1, 2 * dot - start + 1)
 
 
+def guess(problem: Problem, rng: Random) -> str:
+    """Return the cells of the test input in any order."""
+    cells = list(_given(problem))
+    rng.shuffle(cells)
+    return " ".join(map(str, cells))
+
+
+def odds(problem: Problem) -> float:
+    """Return one over the orders of the cells, 0 where the reference has other cells."""
+    counts = Counter(_given(problem))
+    if problem.reference is None or counts != Counter(_row(problem.reference)):
+        return 0.0
+    return math.prod(map(math.factorial, counts.values())) / math.factorial(sum(counts.values()))
+
+
+def _given(problem: Problem) -> _Row:
+    test = _TEST.search(problem.question)
+    if not test:
+        msg = "the question has no test input"
+        raise ValueError(msg)
+    return _row(test.group(1))
+
+
 TASKS = (
     ReasoningGymTask(
-        name="arc_1d", dataset="arc_1d", normaliser=normalise, checker=check, doubter=doubt, paper_class="expansion"
+        name="arc_1d",
+        dataset="arc_1d",
+        normaliser=normalise,
+        checker=check,
+        doubter=doubt,
+        guesser=guess,
+        odds=odds,
+        paper_class="expansion",
     ),
 )

@@ -11,10 +11,14 @@ A plan is right when it brings every box to a target; it need not be short, and 
 raises on JSON of another shape. The normaliser is that of the paper's appendix B.3: a code fence goes, a single step
 becomes a list, what is no step is dropped, a nested action is taken out; a bare number stays and is rejected. The
 checker plays the plan by the rules of the question; the verifier passes over moves that are impossible.
+The guesser writes one step, in which every box takes
+one of the moves that the question lists for it; that is right where all boxes are beside their targets.
 """
 
 import json
+import math
 import re
+from random import Random
 from typing import cast
 
 from rgsupport.latex import unwrap
@@ -138,12 +142,38 @@ def _play(step: dict[str, str], boxes: dict[_Square, list[str]], targets: dict[_
     return True
 
 
+def guess(problem: Problem, rng: Random) -> str:
+    """Return one step, in which every agent takes any of the moves that are listed for its first box."""
+    return json.dumps([{agent: rng.choice(moves[0]) for agent, moves in _listed(problem).items()}])
+
+
+def odds(problem: Problem) -> float:
+    """Return the chance that every box is moved to its target: 0 where one is elsewhere, or two share an agent."""
+    boxes = list(_listed(problem).values())
+    if any(len(moves) > 1 for moves in boxes):
+        return 0.0
+    return math.prod(sum("target_" in move for move in moves[0]) / len(moves[0]) for moves in boxes)
+
+
+def _listed(problem: Problem) -> dict[str, list[list[str]]]:
+    """Return each agent that sees a box, with the moves that are listed for each of its boxes."""
+    found: dict[str, list[list[str]]] = {}
+    for agent, listed in re.findall(r"(Agent\[[^\]]*\]): .*? I can do (\[.*\])", problem.question):
+        moves: list[str] = re.findall(r"move\([^)]*\)", listed)
+        boxes = dict.fromkeys(move.split(",")[0] for move in moves)
+        if boxes:
+            found[agent] = [[move for move in moves if move.startswith(f"{box},")] for box in boxes]
+    return found
+
+
 TASKS = (
     ReasoningGymTask(
         name="boxnet",
         dataset="boxnet",
         normaliser=normalise,
         checker=check,
+        guesser=guess,
+        odds=odds,
         paper_class="expansion",
         rejects=(AttributeError, IndexError, KeyError, TypeError),
     ),

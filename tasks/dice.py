@@ -7,10 +7,13 @@ r"""Chances with dice, as reduced fractions.
 Reference: 1229/2040. The verifier compares texts; the normaliser reduces the fraction and reads `\frac{1}{60}` (the
 paper's appendix B.3). A decimal number stays as it is: it may be rounded, and a fraction is asked for. The checker
 counts the throws, and accepts every fraction, decimal or percentage of exactly that value.
+The guesser knows how many throws there are, and draws how many of them are good.
 """
 
+import math
 import re
 from fractions import Fraction
+from random import Random
 
 from rgsupport.latex import exact_part, plain, sides, unwrap
 from rgsupport.reasoning_gym import ReasoningGymTask
@@ -79,6 +82,29 @@ def _at_least(dice: list[tuple[int, int]], target: int) -> Fraction:
     return Fraction(sum(number for total, number in ways.items() if total >= target), sum(ways.values()))
 
 
+def guess(problem: Problem, rng: Random) -> str:
+    """Return any of 1 to all throws, over all throws."""
+    throws = _throws(problem)
+    return f"{rng.randint(1, throws)}/{throws}"
+
+
+def odds(problem: Problem) -> float:
+    """Return one over the number of throws."""
+    return 1 / _throws(problem)
+
+
+def _throws(problem: Problem) -> int:
+    return math.prod(int(faces) ** int(count) for count, faces in _DICE.findall(problem.question.split(". What")[0]))
+
+
 TASKS = (
-    ReasoningGymTask(name="dice", dataset="dice", normaliser=normalise, checker=check, paper_class="preservation"),
+    ReasoningGymTask(
+        name="dice",
+        dataset="dice",
+        normaliser=normalise,
+        checker=check,
+        guesser=guess,
+        odds=odds,
+        paper_class="preservation",
+    ),
 )

@@ -9,11 +9,13 @@ the word for the other side (6 of the first 50 questions of seed 45). The normal
 a full stop; it knows no synonyms. The checker rebuilds the family from the story and accepts every word, also a common
 synonym, for what the one truly is to the other. Sexes are those of the first names in Reasoning Gym's lists, of others
 that of whoever is not the spouse's; where neither tells, both words are right.
+The guesser draws one of 23 words.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from random import Random
 
 from rgsupport.latex import unwrap
 from rgsupport.reasoning_gym import ReasoningGymTask
@@ -63,6 +65,7 @@ _WORDS = {
     "child's spouse": ("daughter-in-law", "son-in-law"),
     "sibling by marriage": ("sister-in-law", "brother-in-law"),
 }
+_GUESSES = tuple(dict.fromkeys(words.split()[0] for pair in _WORDS.values() for words in pair))
 _MARRIAGE = re.compile(r"(.+?) is married to (.+)")
 _CHILDREN = re.compile(r"They have (?:a child|children) called (.+)")
 _ASKED = re.compile(r"(?:What is|How is|What relation is) (.+?) (?:related )?to (.+?)\? ")
@@ -169,12 +172,24 @@ def _read(question: str) -> tuple[str, str, _Family]:
     return people.group(1), people.group(2), family
 
 
+def guess(problem: Problem, rng: Random) -> str:  # noqa: ARG001 - it looks at no question
+    """Return any word for a relation."""
+    return rng.choice(_GUESSES)
+
+
+def odds(problem: Problem) -> float:
+    """Return one over the words there are, if the reference is one of them."""
+    return (problem.reference in _GUESSES) / len(_GUESSES)
+
+
 TASKS = (
     ReasoningGymTask(
         name="family_relationships",
         dataset="family_relationships",
         normaliser=normalise,
         checker=check,
+        guesser=guess,
+        odds=odds,
         paper_class="shrinkage",
     ),
 )

@@ -13,10 +13,12 @@ Any valid colouring is right; no reference is kept. The paper does not define it
 exactly 15 and 20 vertices, everything else as in the default. The normaliser takes the map out of a code fence and
 writes it as JSON where it was a Python map, or its colours were texts. The checker wants every vertex of the graph, no
 other and none in two colours, and looks at every edge.
+The guesser draws a colour for every vertex.
 """
 
 import json
 import re
+from random import Random
 
 from rgsupport.latex import unwrap
 from rgsupport.reasoning_gym import ReasoningGymTask
@@ -52,11 +54,7 @@ def check(problem: Problem, answer: str) -> bool:
     Raises:
         ValueError: The question describes no graph.
     """
-    graph = _ASKED.search(problem.question)
-    if not graph:
-        msg = "the question does not describe a graph and colours"
-        raise ValueError(msg)
-    vertices, edges, colours = ([int(digits) for digits in re.findall("[0-9]+", part)] for part in graph.groups())
+    vertices, edges, colours = _graph(problem)
     text = unwrap(answer[: _MAX_CHARS + 1])
     wrapped = _WRAPPED.fullmatch(text) if len(answer) <= _MAX_CHARS else None
     text = wrapped.group(1) if wrapped else text
@@ -72,6 +70,45 @@ def check(problem: Problem, answer: str) -> bool:
     )
 
 
+def guess(problem: Problem, rng: Random) -> str:
+    """Return any colour for every vertex."""
+    vertices, _, colours = _graph(problem)
+    return json.dumps({str(vertex): rng.choice(colours) for vertex in vertices})
+
+
+def odds(problem: Problem) -> float:
+    """Return the share of colourings that are proper.
+
+    Vertices are coloured one after the other; of those before it only the colours of its neighbours matter, so what is
+    kept is how many ways there are for each colouring of the vertices that have neighbours still to come.
+    """
+    vertices, edges, colours = _graph(problem)
+    pairs = list(zip(edges[::2], edges[1::2], strict=True))
+    last = {vertex: max([vertex, *(max(pair) for pair in pairs if vertex in pair)]) for vertex in vertices}
+    ways: dict[tuple[tuple[int, int], ...], int] = {(): 1}
+    for vertex in sorted(vertices):
+        neighbours = {min(pair) for pair in pairs if max(pair) == vertex} - {vertex}
+        coloured: dict[tuple[tuple[int, int], ...], int] = {}
+        for state, count in ways.items():
+            taken = {colour for other, colour in state if other in neighbours}
+            for colour in colours:
+                if colour not in taken:
+                    kept = tuple((v, c) for v, c in (*state, (vertex, colour)) if last[v] > vertex)
+                    coloured[kept] = coloured.get(kept, 0) + count
+        ways = coloured
+    return sum(ways.values()) / len(colours) ** len(vertices)
+
+
+def _graph(problem: Problem) -> tuple[list[int], list[int], list[int]]:
+    """Return vertices, ends of edges (two and two), and colours."""
+    graph = _ASKED.search(problem.question)
+    if not graph:
+        msg = "the question does not describe a graph and colours"
+        raise ValueError(msg)
+    vertices, edges, colours = ([int(digits) for digits in re.findall("[0-9]+", part)] for part in graph.groups())
+    return vertices, edges, colours
+
+
 def _task(name: str, *, paper_class: str = "preservation", **overrides: int) -> ReasoningGymTask:
     return ReasoningGymTask(
         name=name,
@@ -79,6 +116,8 @@ def _task(name: str, *, paper_class: str = "preservation", **overrides: int) -> 
         overrides=overrides,
         normaliser=normalise,
         checker=check,
+        guesser=guess,
+        odds=odds,
         paper_class=paper_class,
     )
 

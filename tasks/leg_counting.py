@@ -6,9 +6,11 @@
 
 Reference: 100. The verifier compares texts; the normaliser takes away a unit, a full stop and commas between thousands.
 The checker adds up the legs itself.
+The guesser knows that no animal here has more than 14 legs, and draws a number up to 14 for each of them.
 """
 
 import re
+from random import Random
 
 from rgsupport.latex import plain, sides, unwrap
 from rgsupport.reasoning_gym import ReasoningGymTask
@@ -65,12 +67,29 @@ def check(problem: Problem, answer: str) -> bool:
     return len(answer) <= _MAX_CHARS and said.isascii() and said.isdigit() and said == str(total)
 
 
+def guess(problem: Problem, rng: Random) -> str:
+    """Return any number of legs that so many animals may have."""
+    return str(rng.randint(0, _most_legs(problem)))
+
+
+def odds(problem: Problem) -> float:
+    """Return one over the numbers there are."""
+    return 1 / (_most_legs(problem) + 1)
+
+
+def _most_legs(problem: Problem) -> int:
+    asked = _ASKED.search(problem.question)
+    return max(_LEGS) * sum(int(count) for count in re.findall("[0-9]+", asked.group(1) if asked else ""))
+
+
 TASKS = (
     ReasoningGymTask(
         name="leg_counting",
         dataset="leg_counting",
         normaliser=normalise,
         checker=check,
+        guesser=guess,
+        odds=odds,
         paper_class="shrinkage",
     ),
 )

@@ -6,10 +6,14 @@
 Any palindrome of exactly these letters is right, such as hah. The normaliser takes away white space (the paper's
 appendix B.3) and what merely surrounds the answer. The checker also reads letters that are set apart by commas or
 hyphens, and takes capital letters for small ones.
+The guesser writes the letters in any order.
 """
 
+import math
 import re
 from collections import Counter
+from collections.abc import Iterable
+from random import Random
 
 from rgsupport.latex import unwrap
 from rgsupport.reasoning_gym import ReasoningGymTask
@@ -60,12 +64,34 @@ def _letters(problem: Problem) -> list[str]:
     return asked.group(1).lower().split(", ")
 
 
+def guess(problem: Problem, rng: Random) -> str:
+    """Return the letters in any order."""
+    letters = _letters(problem)
+    rng.shuffle(letters)
+    return "".join(letters)
+
+
+def odds(problem: Problem) -> float:
+    """Return the share of orders that are palindromes: the orders of one half, of all orders."""
+    counts = Counter(_letters(problem)).values()
+    if sum(count % 2 for count in counts) > 1:
+        return 0.0
+    return _orders([count // 2 for count in counts]) / _orders(counts)
+
+
+def _orders(counts: Iterable[int]) -> int:
+    numbers = list(counts)
+    return math.factorial(sum(numbers)) // math.prod(map(math.factorial, numbers))
+
+
 TASKS = (
     ReasoningGymTask(
         name="palindrome_generation",
         dataset="palindrome_generation",
         normaliser=normalise,
         checker=check,
+        guesser=guess,
+        odds=odds,
         doubter=doubt,
         paper_class="preservation",
     ),

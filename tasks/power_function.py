@@ -8,11 +8,13 @@ r"""Powers of a number to three significant figures.
 Reference: 1.0. In Reasoning Gym 0.1.25 the base is not put in brackets: -2^4 stands for (-2)^4. The normaliser turns
 LaTeX's scientific notation into e-notation (the paper's appendix B.3). The checker computes the power exactly. By the
 usual rule -2^4 is -(2^4); where the two readings differ, the question is doubted and the checker accepts either.
+The guesser draws a sign, three figures and a power of ten from -24 to 24.
 """
 
 import re
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
+from random import Random
 
 from rgsupport.latex import approximate_part, plain, sides, unwrap
 from rgsupport.reasoning_gym import ReasoningGymTask
@@ -27,6 +29,7 @@ _SCIENTIFIC = re.compile(
 _NUMBER = re.compile(r"([-+]?)([0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:e([-+]?[0-9]{1,4}))?")
 _ASKED = re.compile(r"Compute (-?[0-9.]+(?:e-?[0-9]+)?)\^(-?[0-9]{1,3})\. Return")
 _FIGURES = 3
+_POWERS = 24
 
 
 def normalise(answer: str) -> str:
@@ -108,12 +111,26 @@ def _rounded(number: Decimal) -> set[Decimal]:
     return {number.quantize(unit, rounding=rounding) for rounding in (ROUND_HALF_EVEN, ROUND_HALF_UP)}
 
 
+def guess(problem: Problem, rng: Random) -> str:  # noqa: ARG001 - it looks at no question
+    """Return any number with three figures."""
+    figures, power = rng.randint(100, 999), rng.randint(-_POWERS, _POWERS)
+    return f"{rng.choice(('', '-'))}{figures / 100:.2f}e{power}"
+
+
+def odds(problem: Problem) -> float:
+    """Return one over the numbers there are, 0 where the reference, of a smaller or larger power of ten, is none."""
+    power = Decimal(problem.reference or "NaN").adjusted()
+    return 1 / (2 * 900 * (2 * _POWERS + 1)) if abs(power) < _POWERS else 0.0
+
+
 TASKS = (
     ReasoningGymTask(
         name="power_function",
         dataset="power_function",
         normaliser=normalise,
         checker=check,
+        guesser=guess,
+        odds=odds,
         doubter=doubt,
         paper_class="shrinkage",
     ),

@@ -6,10 +6,14 @@ r"""Prime factorisation of a number: 2..1000 by default, 1000..5000 in the hard 
 Reference: 2 × 2 × 2 × 2 × 41. The verifier raises on anything but numbers and ×; the normaliser reads other signs of
 multiplication, powers, and the right side of an equation (the paper's appendix B.3). The checker multiplies the
 factors and tests each for being a prime.
+The guesser draws a number of factors that may fit, and each of them among the primes up to the number.
 """
 
 import math
 import re
+from collections import Counter
+from functools import cache
+from random import Random
 
 from rgsupport.latex import plain, sides, unwrap
 from rgsupport.reasoning_gym import ReasoningGymTask
@@ -58,11 +62,7 @@ def check(problem: Problem, answer: str) -> bool:
     Raises:
         ValueError: The question names no number.
     """
-    asked = _ASKED.match(problem.question)
-    if not asked:
-        msg = "the question does not name a number to factorise"
-        raise ValueError(msg)
-    number = int(asked.group(1))
+    number = _number(problem)
     product = normalise(answer[: _MAX_CHARS + 1])
     if len(answer) > _MAX_CHARS or not _PRODUCT.fullmatch(product):
         return False
@@ -75,6 +75,39 @@ def _is_prime(number: int) -> bool:
     return number > 1 and all(number % divisor for divisor in range(2, math.isqrt(number) + 1))
 
 
+def guess(problem: Problem, rng: Random) -> str:
+    """Return one to log2(n) primes, each of them any up to n."""
+    number = _number(problem)
+    primes = _primes(number)
+    return " × ".join(str(rng.choice(primes)) for _ in range(rng.randint(1, number.bit_length() - 1)))
+
+
+def odds(problem: Problem) -> float:
+    """Return the chance of the right number of factors, times that of the right ones in any order."""
+    number = _number(problem)
+    primes = _primes(number)
+    rest, factors = number, list[int]()
+    for prime in primes:
+        while rest % prime == 0:
+            rest //= prime
+            factors.append(prime)
+    orders = math.factorial(len(factors)) // math.prod(map(math.factorial, Counter(factors).values()))
+    return orders / len(primes) ** len(factors) / (number.bit_length() - 1)
+
+
+def _number(problem: Problem) -> int:
+    asked = _ASKED.match(problem.question)
+    if not asked:
+        msg = "the question does not name a number to factorise"
+        raise ValueError(msg)
+    return int(asked.group(1))
+
+
+@cache
+def _primes(largest: int) -> list[int]:
+    return [number for number in range(2, largest + 1) if _is_prime(number)]
+
+
 def _task(name: str, **overrides: int) -> ReasoningGymTask:
     return ReasoningGymTask(
         name=name,
@@ -82,6 +115,8 @@ def _task(name: str, **overrides: int) -> ReasoningGymTask:
         overrides=overrides,
         normaliser=normalise,
         checker=check,
+        guesser=guess,
+        odds=odds,
         paper_class="preservation",
         rejects=(ValueError,),
     )

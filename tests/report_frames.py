@@ -125,7 +125,7 @@ def frame(lines, table):
     return schemas.check(pl.DataFrame(list(lines), schema=table.columns), table, source=table.name)
 
 
-def build(tasks, ks, *, pooled=(), outcomes=(), attributed=()):
+def build(tasks, ks, *, pooled=(), outcomes=(), attributed=(), floor=(), at_chance=()):
     """Return the analysis of some tasks at some budgets; lines that do not follow from the tasks are given."""
     support = [
         support_line("task", task.task, k=k, kind=task.kind, counts=task.counts, metrics=task.metrics)
@@ -145,6 +145,8 @@ def build(tasks, ks, *, pooled=(), outcomes=(), attributed=()):
         shares=frame((line for task in tasks for line in share_lines(task)), schemas.SHARES),
         classes=frame((line for task in tasks for line in class_lines(task, ks)), schemas.CLASSES),
         attribution=frame(attributed, schemas.ATTRIBUTION),
+        floor=frame(floor, schemas.FLOOR),
+        at_chance=frame(at_chance, schemas.AT_CHANCE),
     )
 
 

@@ -75,7 +75,7 @@ def test_a_run_names_its_suspect_questions_and_the_way_to_leave_them_out(first):
 
 
 def test_each_suspect_question_has_the_kind_and_the_detail_of_its_fault(run):
-    (path,) = (run / "audit").glob("*.parquet")
+    (path,) = (run / "audit").glob("suspects-*.parquet")
     assert pl.read_parquet(path).select("index", "kind", "detail").rows() == [
         (3, "wrong reference", "7 is not the sum"),
         (4, "the verifier rejects its reference", "ValueError: cannot read"),
@@ -106,7 +106,7 @@ def test_the_questions_are_looked_at_once_and_again_when_the_verifier_changed(ho
     again = rgsupport(*RUN, cwd=home)
     path.write_text(FILE)
     assert "sums: 7 of 7 questions are suspect" in again.stderr
-    assert len(list((run / "audit").glob("*.parquet"))) == 2
+    assert len(list((run / "audit").glob("suspects-*.parquet"))) == 2
 
 
 def test_a_task_of_which_no_question_is_left_is_refused(home, run, first):

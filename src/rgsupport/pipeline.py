@@ -13,7 +13,7 @@ from rgsupport.stages.analyze import analyze, read_analysis, report
 from rgsupport.stages.generate import generate
 from rgsupport.stages.plan import plan
 from rgsupport.stages.sample import models_of, sample
-from rgsupport.stages.suspects import suspects
+from rgsupport.stages.suspects import look
 from rgsupport.stages.verify import verify
 from rgsupport.store import Run
 from rgsupport.support import Analysis
@@ -24,13 +24,13 @@ __all__ = [
     "analyze",
     "default_pair",
     "generate",
+    "look",
     "plan",
     "read_analysis",
     "report",
     "run",
     "run_directory",
     "sample",
-    "suspects",
     "verify",
 ]
 
@@ -56,7 +56,7 @@ def run(directory: Run, settings: Settings, watcher: Watcher) -> Analysis:
     models_of(settings)  # a misspelt model is told before anything takes time
     with _keeping_plan(directory):
         generate(directory, settings, watcher)
-        suspects(directory, watcher)
+        look(directory, watcher)
         sample(directory, settings, watcher)
     verify(directory, watcher)
     analysis = analyze(directory, watcher, ks=settings.ks, exclude_suspect=settings.exclude_suspect)

@@ -1,6 +1,7 @@
 """`Task` and `Sampler`: what a user may plug in. Nothing needs to be inherited; having the members is enough."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from random import Random
 from typing import Protocol, runtime_checkable
 
 from rgsupport.types import Completion, Problem, Request, SamplingParams
@@ -58,6 +59,24 @@ class Checks(Protocol):
 
         The line is `kind: detail`; tables group by the kind.
         """
+        ...
+
+
+@runtime_checkable
+class Guesses(Protocol):
+    """A task that knows how often a guesser is right, who knows the form of an answer and does no reasoning."""
+
+    @property
+    def has_guesser(self) -> bool:
+        """Whether there is a guesser; without one the other members are never called."""
+        ...
+
+    def guess(self, problem: Problem, rng: Random) -> str:
+        """Return a guess, drawn by this generator alone."""
+        ...
+
+    def chance(self, problem: Problem) -> float:
+        """Return the probability that the verifier finds a guess correct, exactly, in [0, 1]."""
         ...
 
 

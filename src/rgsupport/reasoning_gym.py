@@ -60,6 +60,8 @@ class ReasoningGymTask:
         paper_class: preservation, expansion or shrinkage, as the paper's figures 2-4 place the task.
         rejects: What the verifier raises on a text it cannot read; such a text scores 0.
         checker: Tells whether an answer is right without the dataset's verifier, None if there is no such checker.
+        guesser: Draws a guess from what the question shows, without reasoning; None if there is no such guesser.
+        odds: Returns the exact probability that a guess is right; there is one if there is a guesser.
         doubter: Returns why a problem cannot be judged (`kind: detail`), empty if it can; asked before the checker.
     """
 
@@ -71,6 +73,8 @@ class ReasoningGymTask:
     rejects: tuple[type[Exception], ...] = ()
     checker: Callable[[Problem, str], bool] | None = None
     doubter: Callable[[Problem], str] | None = None
+    guesser: Callable[[Problem, random.Random], str] | None = None
+    odds: Callable[[Problem], float] | None = None
 
     @property
     def category(self) -> str:
@@ -124,6 +128,33 @@ class ReasoningGymTask:
         if self.checker is None or reference is None or self.checker(problem, reference):
             return ""
         return f"wrong reference: the task's own checker rejects {reference!r}"
+
+    @property
+    def has_guesser(self) -> bool:
+        """Whether the task has a guesser."""
+        return self.guesser is not None and self.odds is not None
+
+    def guess(self, problem: Problem, rng: random.Random) -> str:
+        """Return a guess.
+
+        Raises:
+            TypeError: The task has no guesser.
+        """
+        if self.guesser is None:
+            msg = f"task {self.name!r} has no guesser"
+            raise TypeError(msg)
+        return self.guesser(problem, rng)
+
+    def chance(self, problem: Problem) -> float:
+        """Return the probability that a guess is right.
+
+        Raises:
+            TypeError: The task has no guesser.
+        """
+        if self.odds is None:
+            msg = f"task {self.name!r} has no guesser"
+            raise TypeError(msg)
+        return self.odds(problem)
 
     def problems(self, *, count: int, seed: int) -> tuple[Problem, ...]:
         """Return the first `count` distinct questions of the dataset made with this seed.

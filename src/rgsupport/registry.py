@@ -13,7 +13,7 @@ from typing import cast
 
 from rgsupport import reasoning_gym
 from rgsupport.errors import UsageError, nearest, one_line
-from rgsupport.protocols import Checks, Configurable, Task
+from rgsupport.protocols import Checks, Configurable, Guesses, Task
 
 PAPER = "paper"
 """The name that stands for all tasks of the paper."""
@@ -124,6 +124,16 @@ def with_doubts(names: Iterable[str], *, user_folder: Path | None) -> frozenset[
     """Return those of the tasks that can be asked to doubt a problem."""
     known = _tasks_of_files(user_folder)
     return frozenset(name for name in names if name in known and isinstance(known[name][0], Checks))
+
+
+def with_guesser(names: Iterable[str], *, user_folder: Path | None) -> frozenset[str]:
+    """Return those of the tasks that have a guesser."""
+    known = _tasks_of_files(user_folder)
+    return frozenset(name for name in names if name in known and _has_guesser(known[name][0]))
+
+
+def _has_guesser(task: Task) -> bool:
+    return isinstance(task, Guesses) and task.has_guesser
 
 
 def _has_checker(task: Task) -> bool:

@@ -82,6 +82,9 @@ SUSPECTS = Table(
     key=("problem_id",),
 )
 
+# How often a guess is right, of the problems of tasks that have a guesser; exact.
+CHANCES = Table("chances", {"problem_id": pl.String, "chance": pl.Float64}, key=("problem_id",))
+
 # One verdict per (model, problem, sample_index); the model is the folder. Small: what statistics need, without text.
 VERDICTS = Table(
     "verdicts",
@@ -204,6 +207,24 @@ SHARES = Table(
             "duplicates",
         }
     ),
+)
+
+# What guessing comes to on the tasks that have a guesser: pass@k, exactly, and whether a model does better.
+FLOOR = Table(
+    "floor",
+    {"task": pl.String, "k": pl.UInt32, "pass_at_k": pl.Float64},
+    key=("task", "k"),
+)
+AT_CHANCE = Table(
+    "at_chance",
+    {
+        "task": pl.String,
+        "model": ROLE,
+        "verdict": VERDICT,
+        "p": pl.Float64,  # chance that guesses have at least as many successes as the model
+        "at_chance": pl.Boolean,
+    },
+    key=("task", "model", "verdict"),
 )
 
 # Every question that one model solves with all its samples and the other does not, and why.

@@ -8,6 +8,7 @@ import polars as pl
 
 from rgsupport import schemas
 from rgsupport.attribution import attribute
+from rgsupport.chance import at_chance, floor
 from rgsupport.errors import UsageError
 from rgsupport.estimators import coverage_interval, pass_at_k
 from rgsupport.measures import ROUNDING, SupportCounts, classify, support_cells, support_metrics
@@ -25,10 +26,17 @@ class Analysis:
     shares: pl.DataFrame
     classes: pl.DataFrame
     attribution: pl.DataFrame
+    floor: pl.DataFrame
+    at_chance: pl.DataFrame
 
 
 def analyze(
-    outcomes: pl.DataFrame, tasks: pl.DataFrame, ks: Sequence[int], *, suspects: Collection[str] = ()
+    outcomes: pl.DataFrame,
+    tasks: pl.DataFrame,
+    ks: Sequence[int],
+    *,
+    suspects: Collection[str] = (),
+    chances: pl.DataFrame | None = None,
 ) -> Analysis:
     """Compare two models on the same problems at every budget of a grid.
 
@@ -41,6 +49,7 @@ def analyze(
         tasks: The tasks in the order of the tables, as in `schemas.TASKS`. Tasks with an empty category are pooled only
             over the whole run.
         ks: Budgets, strictly increasing from 1 or more.
+        chances: How often a guess is right, as in `schemas.CHANCES`; None if it is known of no problem.
         suspects: Ids of problems that cannot be judged as they stand; a change on one of them is the verifier's.
 
     Raises:
@@ -55,14 +64,18 @@ def analyze(
     curves = pl.concat([_at_budget(pairs, k) for k in ks])
     passes = pl.concat([_pass_at_k(curves, role) for role in ROLES]).sort("task", "model", "verdict", "k")
     shares = _shares(ordered)
+    plain = _shape(ordered, schemas.OUTCOMES)
+    known = pl.DataFrame(schema=schemas.CHANCES.columns) if chances is None else chances
     return Analysis(
         tasks=tasks,
-        outcomes=_shape(ordered, schemas.OUTCOMES),
+        outcomes=plain,
         pass_at_k=_shape(passes, schemas.PASS_AT_K),
         support=_support(curves, tasks),
         shares=_shape(shares, schemas.SHARES),
         classes=_classes(passes, shares),
-        attribution=attribute(_shape(ordered, schemas.OUTCOMES), suspects),
+        attribution=attribute(plain, suspects),
+        floor=floor(plain, known, ks),
+        at_chance=at_chance(plain, known),
     )
 
 

@@ -241,6 +241,20 @@ def test_every_cause_of_a_change_has_its_column_and_the_rates_are_given_with_and
     ]
 
 
+def test_guessing_stands_beside_the_models_where_a_task_has_a_guesser():
+    assert not tables_named(build_report(example(), PROVENANCE), "chance")
+    tasks = [TaskNumbers(name, "expansion", (0.1, 0.2), (0.2, 0.4)) for name in ("dice", "other")]
+    floor = [{"task": "dice", "k": k, "pass_at_k": value} for k, value in ((1, 0.05), (2, 0.0975))]
+    flags = [
+        {"task": "dice", "model": model, "verdict": verdict, "p": 0.5, "at_chance": model == "base"}
+        for model in ROLES
+        for verdict in ("lenient", "strict")
+    ]
+    report = build_report(build(tasks, (1, 2), floor=floor, at_chance=flags), PROVENANCE)
+    (table,) = tables_named(report, "chance")
+    assert texts(table) == [["dice", "2", "0.050", "0.100", "0.200", "0.098", "0.200", "0.400", "Base"]]
+
+
 def test_every_kind_of_verdict_stands_beside_the_others():
     at_1, at_largest = tables_named(build_report(example(), PROVENANCE), "verdicts")
     kinds = ("lenient", "strict", "checked")

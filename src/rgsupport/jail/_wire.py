@@ -48,6 +48,8 @@ class Ask(StrEnum):
     DOUBT = "doubt"
     """Say why the problem cannot be trusted: score 1 and no text if it can, else 0 and the reason as the answer of the
     result. The job's answer is not looked at."""
+    CHANCE = "chance"
+    """Say how often a guess is right: the probability as the score. The job's answer is not looked at."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from rgsupport.errors import RgsupportError
 from rgsupport.jail._lockdown import Guard, die_with_parent, limit_process, limit_processor_time
 from rgsupport.jail._protections import lock_down
 from rgsupport.jail._wire import LENGTH_SIZE, MAX_ANSWER, Ask, Kind, Record, encode_record, message_size
-from rgsupport.protocols import Checks, Normalises, Prepares, Task
+from rgsupport.protocols import Checks, Guesses, Normalises, Prepares, Task
 from rgsupport.types import Problem
 
 
@@ -129,6 +129,17 @@ def _doubt(task: Task, problem: Problem, answer: str) -> Record:  # noqa: ARG001
     return Record(Kind.SCORED, score=float(not doubt), answer=" ".join(doubt[:MAX_ANSWER].split()))
 
 
+def _chance(task: Task, problem: Problem, answer: str) -> Record:  # noqa: ARG001 - a chance is the problem's
+    if not isinstance(task, Guesses):
+        msg = f"task {task.name!r} has no guesser"
+        raise TypeError(msg)
+    chance = _number(task.chance(problem))
+    if not 0 <= chance <= 1:
+        msg = f"chance returned {chance}, not a probability"
+        raise ValueError(msg)
+    return Record(Kind.SCORED, score=chance)
+
+
 def _checks(task: Task) -> Checks:
     if not isinstance(task, Checks):
         msg = f"task {task.name!r} has no checker"
@@ -141,6 +152,7 @@ _ASKED: Mapping[Ask, Callable[[Task, Problem, str], Record]] = {
     Ask.NORMALISED: _in_its_form,
     Ask.CHECKED: _checked,
     Ask.DOUBT: _doubt,
+    Ask.CHANCE: _chance,
 }
 
 

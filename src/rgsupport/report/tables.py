@@ -5,6 +5,7 @@ from collections import Counter
 from rgsupport.report.accounts import cause_table, outcome_table, support_table, suspect_table, verdict_tables
 from rgsupport.report.layout import (
     DASH,
+    LABELS,
     Cell,
     Column,
     Group,
@@ -52,6 +53,7 @@ def build_report(analysis: Analysis, provenance: Provenance) -> Report:
             class_table(seen),
             *pass_at_k_tables(seen),
             interval_table(seen),
+            *chance_table(seen),
             support_table(seen),
             *cause_table(seen),
             *verdict_tables(seen),
@@ -159,6 +161,41 @@ def interval_table(seen: View) -> Table:
         ),
         sections=(tuple(_interval_line(seen, task) for task in seen.tasks),),
     )
+
+
+def chance_table(seen: View) -> tuple[Table, ...]:
+    """Return what guessing comes to beside the models, and which of them does no better; no table without a guesser."""
+    tasks = [task for task in seen.tasks if any(known == task for known, _ in seen.floor)]
+    if not tasks:
+        return ()
+    return (
+        Table(
+            name="chance",
+            title="The floor of chance",
+            caption="Guess: pass@k of drawing answers at random, as each task's file says, without reasoning; exact. "
+            "At chance: guesses reach the model's number of correct samples with probability above 0.05. At a large "
+            "K a guesser solves questions, too: what a model solves there says little where the guess is near it.",
+            groups=(
+                Group((Column("task", "left"), Column("K"))),
+                Group((Column("guess"), *base_and_rlvr().columns), ("pass@1",)),
+                Group((Column("guess"), *base_and_rlvr().columns), ("pass@K",)),
+                Group((Column("at chance", "left"),)),
+            ),
+            sections=(tuple(_chance_line(seen, task) for task in tasks),),
+        ),
+    )
+
+
+def _chance_line(seen: View, task: str) -> tuple[Cell, ...]:
+    line = seen.classes.get(task, {})
+    largest = line.get("K")
+    cells = [Cell(plain(task)), Cell(whole(largest))]
+    for name, k in (("1", seen.budgets[0] if seen.budgets[0] == 1 else None), ("K", largest)):
+        guess = {} if k is None else seen.floor.get((task, k), {})
+        texts = (guess.get("pass_at_k"), *(line.get(f"{model}_{name}") for model in ROLES))
+        cells += [Cell(fixed(value)) for value in texts]
+    named = [LABELS[model] for model in ROLES if seen.at_chance.get((task, model))]
+    return (*cells, Cell(" and ".join(named) or "none"))
 
 
 def _interval_line(seen: View, task: str) -> tuple[Cell, ...]:

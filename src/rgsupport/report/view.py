@@ -33,6 +33,10 @@ class View:
     """(scope, name) -> values at the largest k with defined counts, under the headline verdict."""
     causes: dict[tuple[str, str, str], int]
     """(task, E or S, cause) -> questions, under the headline verdict, with all samples."""
+    floor: dict[tuple[str, int], Values]
+    """(task, k) -> pass@k of guessing; a task without a guesser is left out."""
+    at_chance: dict[tuple[str, ModelRole], bool]
+    """(task, model) -> whether it does no better than guessing, under the headline verdict."""
     preserved: dict[str, int]
     """Task -> questions that both models solve with all their samples, under the headline verdict."""
 
@@ -68,6 +72,13 @@ def view(analysis: Analysis, verdict: VerdictKind) -> View:
         shares=_by_key(analysis.shares, "task", "model", "verdict"),
         support=_by_key(defined, "scope", "name"),
         causes=Counter(analysis.attribution.filter(verdict=verdict).select("task", "label", "cause").iter_rows()),
+        floor=_by_key(analysis.floor, "task", "k"),
+        at_chance={
+            (task, model): flag
+            for task, model, flag in analysis.at_chance.filter(verdict=verdict)
+            .select("task", "model", "at_chance")
+            .iter_rows()
+        },
         preserved=Counter(_preserved(analysis.outcomes.filter(verdict=verdict))["task"]),
     )
 

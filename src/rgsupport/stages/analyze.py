@@ -14,7 +14,7 @@ from rgsupport.outcomes import outcomes, refuse_identical
 from rgsupport.report import Provenance, Suspects, write_reports
 from rgsupport.schemas import VERDICTS, Table
 from rgsupport.stages.generate import USER_TASKS
-from rgsupport.stages.suspects import suspects
+from rgsupport.stages.suspects import look
 from rgsupport.stages.verify import owed_verdicts, task_of_problem, verdict_inputs
 from rgsupport.store import Record, Run, planned_problems, task_table
 from rgsupport.support import Analysis
@@ -30,6 +30,8 @@ _TABLES: dict[str, Table] = {
     "shares": schemas.SHARES,
     "classes": schemas.CLASSES,
     "attribution": schemas.ATTRIBUTION,
+    "floor": schemas.FLOOR,
+    "at_chance": schemas.AT_CHANCE,
 }
 
 
@@ -53,7 +55,7 @@ def analyze(run: Run, watcher: Watcher, *, ks: tuple[int, ...], exclude_suspect:
     if unverified:
         msg = f"{unverified} responses have no verdict of the present verifiers: `rgsupport verify {run}` gives it"
         raise UsageError(msg)
-    suspect = suspects(run, watcher)
+    suspect, chances = look(run, watcher)
     problems = planned_problems(run.problems(), record.plan)
     if exclude_suspect:
         problems = _trusted(problems, suspect, run)
@@ -68,7 +70,9 @@ def analyze(run: Run, watcher: Watcher, *, ks: tuple[int, ...], exclude_suspect:
     lacking = problems.height * record.plan.samples * len(ROLES) - int(counted.filter(verdict="lenient")["n"].sum())
     if lacking:
         watcher.note(f"{lacking} samples of the plan are missing; `rgsupport run` with the same options goes on")
-    analysis = support.analyze(counted, task_table(record), ks, suspects=suspect["problem_id"].to_list())
+    analysis = support.analyze(
+        counted, task_table(record), ks, suspects=suspect["problem_id"].to_list(), chances=chances
+    )
     for name in _TABLES:
         write_parquet(getattr(analysis, name), run.path / "tables" / f"{name}.parquet", clobber=True)
     provenance = _provenance(record, missing=lacking, suspect=suspect, excluded=exclude_suspect)

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -11,7 +12,7 @@ from rgsupport import registry
 from rgsupport.atomic import read_parquet, write_parquet
 from rgsupport.jail import Ask, Jail, Job, Result
 from rgsupport.report import listed
-from rgsupport.schemas import SUSPECTS
+from rgsupport.schemas import CHANCES, SUSPECTS
 from rgsupport.stages.generate import USER_TASKS
 from rgsupport.stages.verify import specification, verifiers
 from rgsupport.store import Record, Run, planned_problems, to_problem
@@ -24,14 +25,20 @@ Finder = Callable[[Result], tuple[str, str] | None]
 _NONSENSE = "banana"
 
 
-def suspects(run: Run, watcher: Watcher) -> pl.DataFrame:
-    """Return the planned questions that cannot be judged as they stand, and tell the watcher when they are found.
+class Looked(NamedTuple):
+    """What a look at the planned questions showed."""
+
+    suspects: pl.DataFrame
+    """Those that cannot be judged as they stand, as in `schemas.SUSPECTS`, in the order of the plan."""
+    chances: pl.DataFrame
+    """How often a guess is right, as in `schemas.CHANCES`, of tasks that have a guesser."""
+
+
+def look(run: Run, watcher: Watcher) -> Looked:
+    """Look at the planned questions, and tell the watcher of those that cannot be judged when they are found.
 
     A question is suspect if its task doubts it, or its verifier rejects the reference, accepts a nonsense word, or
     accepts the question itself. What was found is kept, and found anew only when problems or verifiers changed.
-
-    Returns:
-        A table as in `schemas.SUSPECTS`, in the order of the plan.
 
     Raises:
         UsageError: A task of the user's is not found from here.
@@ -40,12 +47,14 @@ def suspects(run: Run, watcher: Watcher) -> pl.DataFrame:
     record = run.record()
     rows = planned_problems(run.problems(), record.plan)
     problems = [to_problem(row) for row in rows.iter_rows(named=True)]
-    path = run.path / "audit" / f"suspects-{_digest(record, problems)}.parquet"
-    if path.exists():
-        return read_parquet(path, SUSPECTS)
+    digest = _digest(record, problems)
+    paths = {name: run.path / "audit" / f"{name}-{digest}.parquet" for name in Looked._fields}
+    if all(path.exists() for path in paths.values()):
+        return Looked(read_parquet(paths["suspects"], SUSPECTS), read_parquet(paths["chances"], CHANCES))
     found = _look(record, problems, watcher)
-    write_parquet(found, path, clobber=True)
-    for line in _summary(found, problems):
+    for name, frame in found._asdict().items():
+        write_parquet(frame, paths[name], clobber=True)
+    for line in _summary(found.suspects, problems):
         watcher.note(line)
     return found
 
@@ -57,7 +66,7 @@ def _digest(record: Record, problems: Sequence[Problem]) -> str:
     return hashlib.sha256(source + "\n".join(parts).encode()).hexdigest()[:16]
 
 
-def _look(record: Record, problems: Sequence[Problem], watcher: Watcher) -> pl.DataFrame:
+def _look(record: Record, problems: Sequence[Problem], watcher: Watcher) -> Looked:
     tasks = {problem.task for problem in problems}
     doubted = registry.with_doubts(tasks, user_folder=USER_TASKS)
     asked = [
@@ -65,6 +74,13 @@ def _look(record: Record, problems: Sequence[Problem], watcher: Watcher) -> pl.D
         for place, problem in enumerate(problems)
         for find, job in _questions(problem, is_doubted=problem.task in doubted)
     ]
+    guessers = registry.with_guesser(tasks, user_folder=USER_TASKS)
+    asked += [
+        (place, _nothing, Job(0, problem, "", Ask.CHANCE))
+        for place, problem in enumerate(problems)
+        if problem.task in guessers
+    ]
+    chances: dict[int, float] = {}
     jobs = (replace(job, key=key) for key, (_, _, job) in enumerate(asked))
     faults: dict[int, tuple[str, str]] = {}
     with (
@@ -72,14 +88,24 @@ def _look(record: Record, problems: Sequence[Problem], watcher: Watcher) -> pl.D
         Jail(specification(record, sorted(tasks)), workers=1) as jail,
     ):
         for result in jail.score(jobs):
-            _, find, _ = asked[result.key]
+            place, find, job = asked[result.key]
+            if job.ask is Ask.CHANCE and result.score is not None:
+                chances[place] = result.score
             if fault := find(result):
                 faults[result.key] = fault
             bar.advance(1)
     # Results come in any order; of several faults of a problem the first that was asked about is told.
     first = {asked[key][0]: faults[key] for key in sorted(faults, reverse=True)}
     rows = [(problems[at].task, problems[at].id, problems[at].index, *first[at]) for at in sorted(first)]
-    return pl.DataFrame(rows, schema=SUSPECTS.columns, orient="row")
+    known = [(problems[at].id, chances[at]) for at in sorted(chances)]
+    return Looked(
+        pl.DataFrame(rows, schema=SUSPECTS.columns, orient="row"),
+        pl.DataFrame(known, schema=CHANCES.columns, orient="row"),
+    )
+
+
+def _nothing(result: Result) -> None:
+    """Find no fault."""
 
 
 def _questions(problem: Problem, *, is_doubted: bool) -> list[tuple[Finder, Job]]:
