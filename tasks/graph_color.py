@@ -25,6 +25,8 @@ from rgsupport.reasoning_gym import ReasoningGymTask
 from rgsupport.types import Problem
 
 _MAX_CHARS = 5000
+_MAX_STATES = 50_000
+_Parts = tuple[tuple[int, ...], ...]
 _PAIR = r"""\s*["']?([0-9]{1,3})["']?\s*:\s*["']?([0-9]{1,3})["']?\s*"""
 _MAP = re.compile(rf"\{{{_PAIR}(?:,{_PAIR})*(?:,\s*)?\}}")
 _WRAPPED = re.compile(r"""\{\s*["'][A-Za-z_ ]{1,40}["']\s*:\s*(\{[^{}]*\})\s*\}""")
@@ -79,24 +81,36 @@ def guess(problem: Problem, rng: Random) -> str:
 def odds(problem: Problem) -> float:
     """Return the share of colourings that are proper.
 
-    Vertices are coloured one after the other; of those before it only the colours of its neighbours matter, so what is
-    kept is how many ways there are for each colouring of the vertices that have neighbours still to come.
+    Vertices are coloured one after the other; of those before it only the colours of its neighbours matter, and of
+    colours only which are the same. So what is kept is how many ways there are to part the vertices that have
+    neighbours still to come into such of one colour.
+
+    Raises:
+        ValueError: The graph is so large and dense that these are too many.
     """
     vertices, edges, colours = _graph(problem)
     pairs = list(zip(edges[::2], edges[1::2], strict=True))
     last = {vertex: max([vertex, *(max(pair) for pair in pairs if vertex in pair)]) for vertex in vertices}
-    ways: dict[tuple[tuple[int, int], ...], int] = {(): 1}
+    ways: dict[_Parts, int] = {(): 1}
     for vertex in sorted(vertices):
         neighbours = {min(pair) for pair in pairs if max(pair) == vertex} - {vertex}
-        coloured: dict[tuple[tuple[int, int], ...], int] = {}
-        for state, count in ways.items():
-            taken = {colour for other, colour in state if other in neighbours}
-            for colour in colours:
-                if colour not in taken:
-                    kept = tuple((v, c) for v, c in (*state, (vertex, colour)) if last[v] > vertex)
-                    coloured[kept] = coloured.get(kept, 0) + count
-        ways = coloured
+        coloured: dict[_Parts, int] = {}
+        for parts, count in ways.items():
+            fitting = [(place, 1) for place, part in enumerate(parts) if not neighbours.intersection(part)]
+            for place, times in [*fitting, (len(parts), len(colours) - len(parts))]:
+                kept = _with(parts, place, vertex, {v for v in last if last[v] > vertex})
+                coloured[kept] = coloured.get(kept, 0) + count * times
+        ways = {parts: count for parts, count in coloured.items() if count}
+        if len(ways) > _MAX_STATES:
+            msg = "the graph is too large and dense to count its colourings"
+            raise ValueError(msg)
     return sum(ways.values()) / len(colours) ** len(vertices)
+
+
+def _with(parts: _Parts, place: int, vertex: int, needed: set[int]) -> _Parts:
+    """Return the parts with a vertex added to one of them, or as a new one, without the vertices not needed."""
+    grown = [*parts[:place], (*(parts[place] if place < len(parts) else ()), vertex), *parts[place + 1 :]]
+    return tuple(sorted(left for part in grown if (left := tuple(v for v in part if v in needed))))
 
 
 def _graph(problem: Problem) -> tuple[list[int], list[int], list[int]]:

@@ -14,6 +14,7 @@ from counts import outcome_table
 from rgsupport.chance import at_chance, floor, tail
 from rgsupport.registry import PAPER_TASKS, with_guesser
 from rgsupport.schemas import AT_CHANCE, CHANCES, FLOOR, check
+from rgsupport.types import Problem
 from task_under_test import problems, task
 
 GUESSES = 20_000
@@ -59,6 +60,13 @@ def test_the_floor_of_colouring_is_the_share_of_proper_colourings(name):
     chances = chances_of(name)
     for k, expected in COLOURINGS[name].items():
         assert np.mean(1 - (1 - chances) ** k) == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_graph_too_dense_to_count_is_given_up_at_once():
+    edges = ", ".join(f"({i}, {i + j})" for i in range(60) for j in range(30, 45))
+    question = f"Vertices: {list(range(120))}\nEdges: [{edges}]\nPossible colors: [1, 2, 3]\n"
+    with pytest.raises(ValueError, match="too large and dense"):
+        task("graph_color").chance(Problem("graph_color", "0", 0, question, None, "{}"))
 
 
 def table_of(counts, chances):
