@@ -20,6 +20,8 @@ def print_audited(console: "Console", audited: Audited) -> None:
 
     evidence, judgement = audited.evidence, audited.judgement
     facts = f"{len(evidence.problems)} questions, {1000 * evidence.seconds:.1f} ms each"
+    if evidence.references < len(evidence.problems):
+        facts += f", {evidence.references} with a known answer"
     line = Text.assemble(
         f"{evidence.task:<28}", (f"{judgement.verdict:<19}", _STYLES[judgement.verdict]), (facts, "dim")
     )
